@@ -1,0 +1,24 @@
+"""Entry of the console script `kazeia` and of `python -m kazeia_desktop`.
+
+Qt is imported only without a subcommand, so that headless commands start fast and run where
+Qt cannot.
+"""
+
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, or the window when none is given. Returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments:
+        from kazeia_desktop import cli
+
+        return cli.main(arguments)
+    from kazeia_desktop import app
+
+    return app.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

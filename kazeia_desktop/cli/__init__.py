@@ -1,0 +1,49 @@
+"""Headless commands. One module a group; each registers its parsers and imports its stages when run.
+
+Exit codes: 0, or 1 for an error told in one plain line, or 2 for bad usage.
+"""
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Sequence
+
+from kazeia_desktop import __version__, log
+from kazeia_desktop.errors import KazeiaError, UsageError
+from kazeia_desktop.translations import system_language
+
+_GROUPS = (
+    "ask", "talk", "transcribe", "chat", "say", "split",
+    "models", "voices", "devices", "settings", "bench", "doctor",
+)  # fmt: skip
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    description = "A private voice assistant. Without a command: the window."
+    top = argparse.ArgumentParser(prog="kazeia", description=description)
+    top.add_argument("--version", action="version", version=f"kazeia {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for group in _GROUPS:
+        importlib.import_module(f"kazeia_desktop.cli.{group}").register(commands)
+    return top
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse and run one command; returns its exit code."""
+    log.set_up(None)
+    try:
+        options = parser().parse_args(list(arguments))
+        code: int = options.run(options)
+        return code
+    except SystemExit as stop:  # argparse has printed its own line
+        return stop.code if isinstance(stop.code, int) else 2
+    except KazeiaError as error:
+        logging.getLogger(__name__).debug("command failed", exc_info=True)
+        sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
+        return 2 if isinstance(error, UsageError) else 1
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,36 @@
+"""How commands speak: results on stdout (text or JSON), everything else on stderr."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import Protocol
+
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.settings.schema import Settings
+
+
+class Subparsers(Protocol):
+    """What `argparse.ArgumentParser.add_subparsers` returns, as far as commands use it."""
+
+    def add_parser(self, name: str, *, help: str, description: str) -> argparse.ArgumentParser: ...
+
+
+def print_json(record: Mapping[str, object]) -> None:
+    """One JSON object on one line of stdout, flushed so that a reader sees it at once."""
+    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    """One line for a person, on stdout."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def load_settings() -> tuple[Paths, Settings]:
+    """The directories and the stored settings (defaults where there are none)."""
+    from kazeia_desktop.settings.store import SettingsStore
+
+    paths = Paths.from_environment()
+    return paths, SettingsStore(paths.settings_file).load()

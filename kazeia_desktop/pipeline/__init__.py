@@ -1,0 +1,1 @@
+"""The stages wired into a conversation. Read builder.py first."""

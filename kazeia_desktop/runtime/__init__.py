@@ -1,0 +1,1 @@
+"""Threads and what joins them: channels, cancel tokens, workers."""

@@ -1,0 +1,1 @@
+"""What can be tuned: the schema, and the file it lives in."""

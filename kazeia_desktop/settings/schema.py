@@ -1,0 +1,239 @@
+"""Every setting of Kazeia, declared once.
+
+The panel and `kazeia settings` are generated from these models: each field carries its title and
+help in both languages, its unit, its range, and when a change takes effect.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+SCHEMA_VERSION = 1
+
+
+class Apply(StrEnum):
+    """When a changed setting is heard."""
+
+    NOW = "now"
+    NEXT_CLAUSE = "next_clause"
+    NEXT_TURN = "next_turn"
+    RELOAD = "reload"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a setting is shown. Attached to the field as annotation metadata.
+
+    title, help: (French, English). unit: as written after the value, "" for none.
+    choices_from: "inputs", "outputs", "stt_models", "llm_models" or "voices": offer what is there.
+    """
+
+    title: tuple[str, str]
+    help: tuple[str, str]
+    apply: Apply
+    unit: str = ""
+    choices_from: str = ""
+
+
+class Section(BaseModel):
+    """A group of settings. Immutable: a change makes a new tree."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+def shown_of(field: FieldInfo) -> Shown:
+    """The Shown of a model field."""
+    for item in field.metadata:
+        if isinstance(item, Shown):
+            return item
+    raise TypeError(f"setting without Shown metadata: {field!r}")
+
+
+# fmt: off
+class AudioSettings(Section):
+    """Microphone and loudspeaker."""
+
+    input_device: Annotated[str, Shown(
+        ("Microphone", "Microphone"),
+        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="inputs")] = ""
+    output_device: Annotated[str, Shown(
+        ("Haut-parleur", "Loudspeaker"),
+        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="outputs")] = ""
+    volume: Annotated[float, Field(ge=0.0, le=1.5), Shown(
+        ("Volume de la voix", "Voice volume"),
+        ("1 laisse la voix telle quelle.", "1 leaves the voice as it is."), Apply.NOW)] = 1.0
+    duplex: Annotated[Literal["auto", "full", "half"], Shown(
+        ("Parler par-dessus la voix", "Speaking over the voice"),
+        ("« full » : l'écouter n'empêche pas de l'interrompre en parlant, au casque. « half » : le micro "
+         "se ferme pendant qu'elle parle ; Espace ou Arrêter l'interrompt. « auto » choisit selon l'appareil.",
+         "“full”: speak over the voice to interrupt it, with a headset. “half”: the microphone is closed while "
+         "it speaks; Space or Stop interrupts. “auto” chooses by the device."), Apply.NOW)] = "auto"
+
+
+class VadSettings(Section):
+    """When speech begins and ends."""
+
+    enter_threshold: Annotated[float, Field(ge=0.05, le=0.95), Shown(
+        ("Seuil d'entrée", "Enter threshold"),
+        ("Probabilité de parole à partir de laquelle Kazeia écoute.",
+         "Speech probability from which Kazeia listens."), Apply.NOW)] = 0.5
+    leave_threshold: Annotated[float, Field(ge=0.05, le=0.95), Shown(
+        ("Seuil de sortie", "Leave threshold"),
+        ("Au-dessous, le silence commence.", "Below it, silence begins."), Apply.NOW)] = 0.35
+    barge_in_threshold: Annotated[float, Field(ge=0.05, le=0.99), Shown(
+        ("Seuil d'interruption", "Barge-in threshold"),
+        ("Au-dessus pendant 96 ms, la voix se tait.", "Above it for 96 ms, the voice stops."), Apply.NOW)] = 0.6
+    min_speech_ms: Annotated[int, Field(ge=64, le=2000), Shown(
+        ("Parole minimale", "Shortest speech"),
+        ("Un bruit plus court n'est pas transcrit.", "A shorter noise is not transcribed."), Apply.NOW, "ms")] = 250
+    hangover_ms: Annotated[int, Field(ge=200, le=3000), Shown(
+        ("Silence qui clôt la phrase", "Silence that ends a turn"),
+        ("Plus court répond plus vite, mais coupe les hésitations.",
+         "Shorter answers sooner but cuts hesitations."), Apply.NOW, "ms")] = 600
+    pre_roll_ms: Annotated[int, Field(ge=0, le=2000), Shown(
+        ("Son gardé avant la parole", "Sound kept before speech"),
+        ("Pour ne pas perdre le premier mot.", "So that the first word is not lost."), Apply.NOW, "ms")] = 500
+    max_turn_s: Annotated[int, Field(ge=5, le=30), Shown(
+        ("Durée maximale d'une phrase", "Longest turn"),
+        ("Au-delà, Kazeia répond à ce qui a été dit.", "After it, Kazeia answers what was said."),
+        Apply.NOW, "s")] = 30
+
+
+class SttSettings(Section):
+    """Recognising speech."""
+
+    model: Annotated[str, Shown(
+        ("Modèle", "Model"), ("Modèle Whisper.", "Whisper model."), Apply.RELOAD,
+        choices_from="stt_models")] = "whisper-base"
+    language: Annotated[Literal["fr", "en", "auto"], Shown(
+        ("Langue parlée", "Spoken language"),
+        ("« auto » choisit entre français et anglais ; un mot court y est parfois mal reconnu.",
+         "“auto” chooses between French and English; a short word is sometimes misjudged."), Apply.NEXT_TURN)] = "fr"
+    precision: Annotated[Literal["int8", "float32"], Shown(
+        ("Précision", "Precision"),
+        ("int8 est plus rapide, float32 un peu plus juste.", "int8 is faster, float32 a little more exact."),
+        Apply.RELOAD)] = "int8"
+    threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads", "Threads"), ("Cœurs utilisés pour reconnaître.", "Cores used to recognise."),
+        Apply.RELOAD)] = 2
+    min_mean_logprob: Annotated[float, Field(ge=-5.0, le=0.0), Shown(
+        ("Confiance minimale", "Lowest confidence"),
+        ("Un texte moins sûr est ignoré.", "A less certain text is dropped."), Apply.NEXT_TURN)] = -1.1
+
+
+class LlmSettings(Section):
+    """The model that answers."""
+
+    model: Annotated[str, Shown(
+        ("Modèle", "Model"),
+        ("Nom du catalogue ou chemin d'un fichier GGUF.", "Catalogue name or path of a GGUF file."),
+        Apply.RELOAD, choices_from="llm_models")] = "qwen2.5-coder-0.5b"
+    language: Annotated[Literal["fr", "en"], Shown(
+        ("Langue des réponses", "Language of replies"), ("", ""), Apply.NEXT_TURN)] = "fr"
+    persona: Annotated[str, Field(max_length=4000), Shown(
+        ("Personnalité", "Persona"),
+        ("Vide : celle de Kazeia. Sinon, la consigne donnée au modèle.",
+         "Empty: Kazeia's own. Otherwise the instruction given to the model."), Apply.NEXT_TURN)] = ""
+    n_ctx: Annotated[int, Field(ge=512, le=131072), Shown(
+        ("Contexte", "Context"), ("Mémoire de la conversation.", "Memory of the conversation."),
+        Apply.RELOAD, "tokens")] = 4096
+    threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads", "Threads"), ("Cœurs utilisés pour répondre.", "Cores used to answer."), Apply.NOW)] = 2
+    max_reply_tokens: Annotated[int, Field(ge=16, le=4096), Shown(
+        ("Longueur maximale", "Longest reply"), ("", ""), Apply.NEXT_TURN, "tokens")] = 220
+    temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
+        ("Température", "Temperature"), ("0 : toujours la même réponse.", "0: always the same answer."),
+        Apply.NOW)] = 0.6
+    top_k: Annotated[int, Field(ge=0, le=1000), Shown(
+        ("Top-k", "Top-k"), ("0 : sans limite.", "0: no limit."), Apply.NOW)] = 40
+    top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
+        ("Top-p", "Top-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 0.9
+    min_p: Annotated[float, Field(ge=0.0, le=1.0), Shown(
+        ("Min-p", "Min-p"), ("0 : sans effet.", "0: no effect."), Apply.NOW)] = 0.05
+    repeat_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
+        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
+    seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
+        ("Graine", "Seed"), ("-1 : au hasard à chaque réponse.", "-1: random for each reply."), Apply.NEXT_TURN)] = -1
+    kv_type: Annotated[Literal["f16", "q8_0"], Shown(
+        ("Cache KV", "KV cache"), ("q8_0 prend moitié moins de mémoire.", "q8_0 takes half the memory."),
+        Apply.RELOAD)] = "f16"
+    flash_attention: Annotated[bool, Shown(
+        ("Flash attention", "Flash attention"), ("", ""), Apply.RELOAD)] = False
+    gpu_layers: Annotated[int, Field(ge=0, le=1000), Shown(
+        ("Couches sur le GPU", "GPU layers"), ("0 : tout sur le processeur.", "0: all on the CPU."),
+        Apply.RELOAD)] = 0
+
+
+class TtsSettings(Section):
+    """The voice."""
+
+    engine: Annotated[Literal["auto", "kokoro", "system"], Shown(
+        ("Moteur", "Engine"),
+        ("« auto » prend la meilleure voix installée.", "“auto” takes the best voice installed."),
+        Apply.RELOAD)] = "auto"
+    voice: Annotated[str, Shown(
+        ("Voix", "Voice"), ("", ""), Apply.NEXT_CLAUSE, choices_from="voices")] = "ff_siwis"
+    language: Annotated[Literal["fr", "en"], Shown(
+        ("Langue parlée par Kazeia", "Language Kazeia speaks"), ("", ""), Apply.NEXT_CLAUSE)] = "fr"
+    speed: Annotated[float, Field(ge=0.5, le=2.0), Shown(
+        ("Débit", "Speed"), ("1 : naturel.", "1: natural."), Apply.NEXT_CLAUSE)] = 1.0
+    threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads", "Threads"), ("Cœurs utilisés pour parler.", "Cores used to speak."), Apply.RELOAD)] = 2
+    early_comma: Annotated[bool, Shown(
+        ("Commencer à la première virgule", "Start at the first comma"),
+        ("La première proposition est dite plus tôt.", "The first clause is spoken sooner."),
+        Apply.NEXT_TURN)] = True
+
+
+class AppearanceSettings(Section):
+    """The window."""
+
+    language: Annotated[Literal["auto", "fr", "en"], Shown(
+        ("Langue de la fenêtre", "Language of the window"), ("", ""), Apply.NOW)] = "auto"
+    theme: Annotated[Literal["auto", "light", "dark"], Shown(
+        ("Thème", "Theme"), ("« auto » suit le système.", "“auto” follows the system."), Apply.NOW)] = "auto"
+    reduced_motion: Annotated[bool, Shown(
+        ("Moins d'animations", "Reduced motion"), ("", ""), Apply.NOW)] = False
+
+
+class PrivacySettings(Section):
+    """What is kept."""
+
+    keep_conversations: Annotated[bool, Shown(
+        ("Garder les conversations", "Keep conversations"),
+        ("Sur cette machine seulement.", "On this machine only."), Apply.NEXT_TURN)] = False
+
+
+class Settings(Section):
+    """The whole tree."""
+
+    audio: AudioSettings = AudioSettings()
+    vad: VadSettings = VadSettings()
+    stt: SttSettings = SttSettings()
+    llm: LlmSettings = LlmSettings()
+    tts: TtsSettings = TtsSettings()
+    appearance: AppearanceSettings = AppearanceSettings()
+    privacy: PrivacySettings = PrivacySettings()
+
+
+SECTION_TITLES: dict[str, tuple[str, str]] = {
+    "audio": ("Son", "Sound"),
+    "vad": ("Écoute", "Listening"),
+    "stt": ("Reconnaissance", "Recognition"),
+    "llm": ("Réponses", "Replies"),
+    "tts": ("Voix", "Voice"),
+    "appearance": ("Apparence", "Appearance"),
+    "privacy": ("Vie privée", "Privacy"),
+}
+"""(French, English) title of each section, in the panel's order."""
+
+
+def section_type(name: str) -> type[Section]:
+    """The model class of a section by its name; KeyError when there is none."""
+    kind = Settings.model_fields[name].annotation
+    if not isinstance(kind, type) or not issubclass(kind, Section):
+        raise TypeError(f"{name} is not a section")
+    return kind

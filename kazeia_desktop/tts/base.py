@@ -1,0 +1,41 @@
+"""What the conversation needs of a voice."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from kazeia_desktop.frames import Clause, SpeechFrame
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import TtsSettings
+
+
+class SpeechSynthesizer(Protocol):
+    """Speaks one clause after the other. One thread at a time; loading happens in the constructor."""
+
+    @property
+    def name(self) -> str:
+        """What the window shows as the voice, for example "Kokoro, ff_siwis"."""
+        ...
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Rate of every frame."""
+        ...
+
+    def synthesize(self, clause: Clause, cancel: CancelToken) -> Iterator[SpeechFrame]:
+        """Speak `clause.spoken`.
+
+        Yields frames as soon as they exist; the last one has end_of_clause set. An empty clause
+        yields that one frame without samples. When cancelled, iteration just ends.
+
+        Raises:
+            InferenceError: the voice failed.
+        """
+        ...
+
+    def apply(self, settings: TtsSettings) -> None:
+        """Take over voice, language, speed and threads; heard at the next clause."""
+        ...
+
+    def close(self) -> None:
+        """Release the model; closing twice is harmless."""
+        ...

@@ -1,0 +1,1 @@
+"""Deciding when somebody speaks: a cheap gate, an exact scorer, and the rules of endpointing."""
