@@ -27,6 +27,10 @@ class FrameSource(Protocol):
         """
         ...
 
+    def apply(self, settings: AudioSettings) -> None:
+        """Take over another device; from any thread, takes effect within a second."""
+        ...
+
     def stop(self) -> None:
         """Close the device; a waiting `read` returns. Stopping twice is harmless."""
         ...
@@ -60,6 +64,10 @@ class SpeechSink(Protocol):
         """
         ...
 
+    def all_played(self, turn_id: int) -> bool:
+        """Whether the frame with end_of_turn was written and everything up to it has been heard."""
+        ...
+
     def wait_played(self, turn_id: int, cancel: CancelToken) -> None:
         """Wait until all that was written for the turn has been heard, or `cancel` is set."""
         ...
@@ -82,7 +90,7 @@ class SpeechSink(Protocol):
         ...
 
     def apply(self, settings: AudioSettings) -> None:
-        """Take over the volume."""
+        """Take over the volume, and another device from the next turn on; from any thread."""
         ...
 
     def stop(self) -> None:

@@ -19,13 +19,13 @@ _GROUPS = (
 )  # fmt: skip
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The command line; with the name of a command in `only`, just that one, so that it starts fast."""
     description = "A private voice assistant. Without a command: the window."
     top = argparse.ArgumentParser(prog="kazeia", description=description)
     top.add_argument("--version", action="version", version=f"kazeia {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for group in _GROUPS:
+    for group in (only,) if only in _GROUPS else _GROUPS:
         importlib.import_module(f"kazeia_desktop.cli.{group}").register(commands)
     return top
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     """Parse and run one command; returns its exit code."""
     log.set_up(None)
     try:
-        options = parser().parse_args(list(arguments))
+        options = parser(arguments[0]).parse_args(list(arguments))
         code: int = options.run(options)
         return code
     except SystemExit as stop:  # argparse has printed its own line

@@ -20,7 +20,7 @@ class ReplyStats:
 
 
 class ChatSession(Protocol):
-    """A conversation with a model that remembers it. One thread at a time."""
+    """A conversation with a model that remembers it. One thread at a time, but `apply` may come from any."""
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
         """Append the user's message and stream the answer, reasoning removed.
@@ -34,7 +34,11 @@ class ChatSession(Protocol):
         ...
 
     def amend_last_reply(self, heard: str) -> None:
-        """After a barge-in: replace the last answer by what was heard of it (may be empty)."""
+        """After a barge-in: replace the last answer by what was heard of it.
+
+        When nothing was heard, the whole last exchange leaves the history: its question is asked again
+        or was withdrawn.
+        """
         ...
 
     def reset(self) -> None:

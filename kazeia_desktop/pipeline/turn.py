@@ -1,5 +1,6 @@
 """One exchange: something is said, something is answered."""
 
+import threading
 from dataclasses import dataclass, field
 
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -7,7 +8,28 @@ from kazeia_desktop.runtime.cancel import CancelToken
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Identity of an exchange and the switch that stops all work on it."""
+    """Identity of an exchange, the switch that stops all work on it, and its clock."""
 
     id: int
+    typed: bool = False
     cancel: CancelToken = field(default_factory=CancelToken)
+    marks: "TurnMarks" = field(default_factory=lambda: TurnMarks())
+
+
+class TurnMarks:
+    """When each step of a turn happened, `time.monotonic()` seconds by name. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._times: dict[str, float] = {}
+
+    def set(self, name: str, time_s: float) -> None:
+        """Remember the first time that `name` happened; later ones are ignored."""
+        with self._lock:
+            self._times.setdefault(name, time_s)
+
+    def between_ms(self, start: str, end: str) -> float | None:
+        """Milliseconds from `start` to `end`; None when one of them did not happen."""
+        with self._lock:
+            begun, ended = self._times.get(start), self._times.get(end)
+        return None if begun is None or ended is None else round((ended - begun) * 1000, 1)

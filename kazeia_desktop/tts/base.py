@@ -9,7 +9,7 @@ from kazeia_desktop.settings.schema import TtsSettings
 
 
 class SpeechSynthesizer(Protocol):
-    """Speaks one clause after the other. One thread at a time; loading happens in the constructor."""
+    """Speaks one clause after the other. One thread at a time, but `apply` may come from any; loading happens in the constructor."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,83 @@
+"""`kazeia settings`: the same schema as the panel, on the command line."""
+
+import argparse
+from pathlib import Path
+
+from kazeia_desktop.cli.output import Subparsers, print_json, print_text
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type, shown_of
+from kazeia_desktop.settings.store import SettingsStore, with_value
+from kazeia_desktop.translations import LANGUAGES, system_language
+
+
+def register(commands: Subparsers) -> None:
+    """Add `settings show`, `settings set KEY VALUE` and `settings reset [KEY]`."""
+    parser = commands.add_parser("settings", help="show or change settings", description="Show or change settings.")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = actions.add_parser("show", help="every setting with its value", description="Show every setting.")
+    change = actions.add_parser("set", help="change one setting", description="Change one setting.")
+    change.add_argument("key", metavar="KEY", help="for example llm.temperature")
+    change.add_argument("value", metavar="VALUE")
+    reset = actions.add_parser("reset", help="back to the defaults", description="Back to the defaults.")
+    reset.add_argument("key", metavar="KEY", nargs="?", help="one setting; without it, all")
+    for action, run in ((show, _show), (change, _set), (reset, _reset)):
+        action.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        action.set_defaults(run=run)
+
+
+def _store() -> SettingsStore:
+    return SettingsStore(Paths.from_environment().settings_file)
+
+
+def _load(store: SettingsStore) -> Settings:
+    settings = store.load()
+    if store.problem is not None:
+        raise store.problem
+    return settings
+
+
+def _report(settings: Settings, path: Path, as_json: bool) -> int:
+    if as_json:
+        print_json({"path": str(path), "settings": settings.model_dump()})
+        return 0
+    language = LANGUAGES.index(system_language())
+    print_text(str(path))
+    for name, title in SECTION_TITLES.items():
+        print_text(f"\n{title[language]}")
+        section = getattr(settings, name)
+        for field_name, field in section_type(name).model_fields.items():
+            shown = shown_of(field)
+            value = getattr(section, field_name)
+            unit = f" {shown.unit}" if shown.unit else ""
+            written = str(value).lower() if isinstance(value, bool) else value if value != "" else '""'
+            print_text(f"  {name}.{field_name} = {written}{unit}   # {shown.title[language]}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    store = _store()
+    return _report(_load(store), store.path, options.json)
+
+
+def _set(options: argparse.Namespace) -> int:
+    store = _store()
+    settings = with_value(_load(store), options.key, options.value)
+    store.save(settings)
+    section_name, field_name = options.key.split(".")
+    value = getattr(getattr(settings, section_name), field_name)
+    if options.json:
+        print_json({"path": str(store.path), "key": options.key, "value": value})
+    else:
+        print_text(f"{options.key} = {value}")
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    store = _store()
+    settings = Settings()
+    if options.key:
+        section_name, _, field_name = options.key.partition(".")
+        default = getattr(getattr(settings, section_name, None), field_name, "")
+        settings = with_value(_load(store), options.key, default)
+    store.save(settings)
+    return _report(settings, store.path, options.json)

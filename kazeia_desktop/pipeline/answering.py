@@ -1,0 +1,231 @@
+"""From an utterance to clauses: recognise, reply, split. One class a stage, one thread each."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kazeia_desktop.errors import Cancelled, KazeiaError
+from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
+from kazeia_desktop.frames import Clause, TextDelta, Utterance
+from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
+from kazeia_desktop.settings.schema import TtsSettings
+from kazeia_desktop.stt.base import SpeechRecognizer
+from kazeia_desktop.text.clause_splitter import ClauseSplitter
+from kazeia_desktop.text.normalizer import normalize
+from kazeia_desktop.text.think_filter import ThinkFilter
+
+PartT = TypeVar("PartT")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the user said or typed, on its way to the model."""
+
+    turn_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Amend:
+    """The turn was interrupted; `heard` is what stays of its reply."""
+
+    turn_id: int
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reload(Generic[PartT]):
+    """Replace the stage's model. Made in the stage's own thread: nothing else uses it meanwhile.
+
+    make: loads the new one; raises a KazeiaError where it cannot. undo: loads the one before.
+    """
+
+    make: Callable[[], PartT]
+    undo: Callable[[], PartT]
+
+
+def reloaded(desk: TurnDesk, old_close: Callable[[], None], reload: Reload[PartT]) -> PartT:
+    """The new part, or the old one again when it cannot be had (told to the user).
+
+    The old one is closed first: two models may not fit into memory together.
+    """
+    old_close()
+    try:
+        return reload.make()
+    except KazeiaError as error:
+        desk.fail(error, "settings")
+        return reload.undo()
+
+
+class RecognizeStage:
+    """Utterance -> words of the user."""
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        inbox: Channel[Utterance | Reload[SpeechRecognizer]],
+        prompts: "Channel[Prompt | Amend | Reload[ChatSession]]",
+        recognizer: SpeechRecognizer,
+        is_echo: Callable[[Utterance, str], bool],
+        give_up: Callable[[Turn, str], None],
+        fail: Callable[[Turn, KazeiaError, str], None],
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._prompts = prompts
+        self.recognizer = recognizer
+        self._is_echo = is_echo
+        self._give_up = give_up
+        self._fail = fail
+
+    def run(self) -> None:
+        """Until the inbox is closed."""
+        with contextlib.suppress(ChannelClosed):
+            for item in self._inbox:
+                if isinstance(item, Reload):
+                    self.recognizer = reloaded(self._desk, self.recognizer.close, item)
+                elif (turn := self._desk.turn(item.turn_id)) is not None:
+                    self._recognize(turn, item)
+
+    def _recognize(self, turn: Turn, utterance: Utterance) -> None:
+        turn.marks.set("stt_start", time.monotonic())
+        try:
+            transcript = self.recognizer.transcribe(utterance.samples, turn.id, turn.cancel)
+        except Cancelled:
+            return
+        except KazeiaError as error:
+            self._fail(turn, error, "retry")
+            return
+        turn.marks.set("stt_end", time.monotonic())
+        text = transcript.text.strip()
+        if not text:
+            self._give_up(turn, "nothing")
+        elif self._is_echo(utterance, text):
+            self._give_up(turn, "echo")
+        elif not turn.cancel.is_set():
+            self._desk.emit(UserText(turn.id, text, transcript.language))
+            self._prompts.put(Prompt(turn.id, text))
+
+
+class ReplyStage:
+    """Prompt -> the model's text, reasoning removed."""
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        inbox: Channel[Prompt | Amend | Reload[ChatSession]],
+        deltas: Channel[TextDelta],
+        session: ChatSession,
+        fail: Callable[[Turn, KazeiaError, str], None],
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._deltas = deltas
+        self.session = session
+        self._fail = fail
+        self._answered = 0  # the last turn that entered the session's history
+
+    def run(self) -> None:
+        """Until the inbox is closed."""
+        with contextlib.suppress(ChannelClosed):
+            for item in self._inbox:
+                if isinstance(item, Reload):
+                    self.session = reloaded(self._desk, self.session.close, item)
+                    self._answered = 0
+                elif isinstance(item, Amend):
+                    if item.turn_id == self._answered:
+                        self.session.amend_last_reply(item.heard)
+                elif (turn := self._desk.turn(item.turn_id)) is not None:
+                    self._reply(turn, item.text)
+
+    def _reply(self, turn: Turn, text: str) -> None:
+        self._answered = turn.id
+        turn.marks.set("prompt", time.monotonic())
+        try:
+            for piece in self._visible(turn, text):
+                self._desk.emit(ReplyDelta(turn.id, piece))
+                self._deltas.put(TextDelta(turn.id, piece))
+        except Cancelled:
+            return
+        except KazeiaError as error:
+            self._fail(turn, error, "retry")
+            return
+        if turn.cancel.is_set():
+            return
+        if self.session.stats.dropped_turns:
+            self._desk.emit(Notice("The conversation is long: its oldest part was forgotten.", {}))
+        self._deltas.put(TextDelta(turn.id, "", last=True))
+
+    def _visible(self, turn: Turn, text: str) -> Iterator[str]:
+        thoughts = ThinkFilter()
+        begun = False
+        for raw in self.session.reply(text, turn.cancel):
+            turn.marks.set("first_token", time.monotonic())
+            if turn.cancel.is_set():
+                continue  # the session ends by itself and keeps its history whole
+            piece = thoughts.push(raw)
+            piece = piece if begun else piece.lstrip()
+            if piece:
+                begun = True
+                yield piece
+        if not turn.cancel.is_set() and (rest := thoughts.finish()):
+            yield rest
+
+
+class SplitStage:
+    """Text -> clauses, as displayed and as spoken."""
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        inbox: Channel[TextDelta],
+        clauses: Channel[Clause],
+        remember: Callable[[Clause], None],
+        settings: TtsSettings,
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._clauses = clauses
+        self._remember = remember
+        self._settings = settings
+        self._turn_id = 0
+        self._index = 0
+        self._splitter = ClauseSplitter(settings.early_comma, settings.language)
+
+    def apply(self, settings: TtsSettings) -> None:
+        """From any thread: language and early cut of what is split from now on."""
+        self._settings = settings
+
+    def run(self) -> None:
+        """Until the inbox is closed."""
+        with contextlib.suppress(ChannelClosed):
+            for delta in self._inbox:
+                if (turn := self._desk.turn(delta.turn_id)) is not None:
+                    self._split(turn, delta)
+
+    def _split(self, turn: Turn, delta: TextDelta) -> None:
+        if turn.id != self._turn_id:
+            self._turn_id, self._index = turn.id, 0
+            self._splitter = ClauseSplitter(self._settings.early_comma, self._settings.language)
+        texts = self._splitter.push(delta.text)
+        if delta.last:
+            texts += self._splitter.finish()
+        for at, text in enumerate(texts):
+            self._pass_on(turn, text, last=delta.last and at == len(texts) - 1)
+        if delta.last and not texts:
+            self._pass_on(turn, "", last=True)
+
+    def _pass_on(self, turn: Turn, text: str, last: bool) -> None:
+        spoken = normalize(text, self._settings.language)
+        if spoken:
+            turn.marks.set("first_clause", time.monotonic())
+        clause = Clause(turn.id, self._index, text, spoken, last)
+        self._index += 1
+        self._remember(clause)
+        self._desk.advance(turn, State.THINKING)
+        self._clauses.put(clause)

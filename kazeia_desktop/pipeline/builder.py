@@ -1,0 +1,160 @@
+"""How a turn travels; read this page first.
+
+    microphone -> listen -> stt -> llm -> text -> tts -> loudspeaker
+              AudioFrame  Utterance  Prompt  TextDelta  Clause  SpeechFrame
+
+This is the only place that names concrete adapters. `build` opens the devices, loads the models and
+hands them to a `Conversation`, which gives each stage its thread.
+"""
+
+import importlib.resources
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from kazeia_desktop.audio.base import FrameSource, SpeechSink
+from kazeia_desktop.audio.capture import Capture
+from kazeia_desktop.audio.devices import effective_duplex
+from kazeia_desktop.audio.playback import Playback
+from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
+from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
+from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.llm.chat_session import LlamaChatSession
+from kazeia_desktop.models.catalog import Catalog
+from kazeia_desktop.models.store import ModelStore
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.stt.base import SpeechRecognizer
+from kazeia_desktop.stt.whisper import WhisperRecognizer
+from kazeia_desktop.tts.base import SpeechSynthesizer
+from kazeia_desktop.tts.kokoro import KokoroVoice
+from kazeia_desktop.tts.system_voice import SystemVoice
+from kazeia_desktop.vad.endpointing import SpeechDetector
+from kazeia_desktop.vad.silero import SileroScorer
+from kazeia_desktop.vad.webrtc import WebRtcGate
+
+_log = logging.getLogger(__name__)
+
+VAD_MODEL = "silero-vad"
+LIGHT_VOICE_MODEL = "kokoro-82m"
+
+
+def voices_dir() -> Path:
+    """Where the light voice's style vectors and phoneme table are."""
+    return Path(str(importlib.resources.files("kazeia_desktop"))) / "assets" / "voices"
+
+
+def make_recognizer(settings: Settings, store: ModelStore) -> SpeechRecognizer:
+    """Whisper, from the model that the settings name."""
+    return WhisperRecognizer(store.require(settings.stt.model), settings.stt)
+
+
+def make_session(settings: Settings, store: ModelStore) -> ChatSession:
+    """A chat with the model that the settings name."""
+    return LlamaChatSession(store.gguf(settings.llm.model), settings.llm)
+
+
+def make_synthesizer(settings: Settings, store: ModelStore) -> SpeechSynthesizer:
+    """The voice that the settings name; "auto" takes the light voice where it is installed."""
+    if settings.tts.engine == "system":
+        return SystemVoice(settings.tts)
+    try:
+        return KokoroVoice(store.require(LIGHT_VOICE_MODEL) / "kokoro-v1.0.int8.onnx", voices_dir(), settings.tts)
+    except ModelMissingError:
+        if settings.tts.engine != "auto":
+            raise
+        _log.info("the light voice is not installed: the system's voice speaks")
+        return SystemVoice(settings.tts)
+
+
+def build(
+    settings: Settings,
+    paths: Paths,
+    emit: Callable[[Event], None],
+    source: FrameSource | None = None,
+    sink: SpeechSink | None = None,
+) -> Conversation:
+    """Open the devices and load the models. Takes seconds; emits LoadProgress.
+
+    A missing microphone or loudspeaker is told and left out: what remains works as text.
+
+    Args:
+        source, sink: used instead of the devices that the settings name.
+    Raises:
+        ModelError: a model is missing or broken.
+    """
+    store = ModelStore(paths.models_dir, Catalog.load())
+    makers = Makers(
+        lambda changed: make_recognizer(changed, store),
+        lambda changed: make_session(changed, store),
+        lambda changed: make_synthesizer(changed, store),
+    )
+    opened: list[Callable[[], None]] = []
+    try:
+        emit(LoadProgress("audio", 0.0))
+        if source is None:
+            source = _opened(Capture(settings.audio, emit), emit)
+        else:
+            source.start()
+        if source is not None:
+            opened.append(source.stop)
+        if sink is None:
+            sink = _opened(Playback(settings.audio, emit), emit)
+        else:
+            sink.start()
+        if sink is not None:
+            opened.append(sink.stop)
+        emit(LoadProgress("vad", 0.05))
+        scorer = SileroScorer(store.require(VAD_MODEL) / "silero_vad.onnx")
+        detector = SpeechDetector(WebRtcGate(), scorer, settings.vad)
+        emit(LoadProgress("stt", 0.1))
+        recognizer = make_recognizer(settings, store)
+        opened.append(recognizer.close)
+        emit(LoadProgress("llm", 0.4))
+        session = make_session(settings, store)
+        opened.append(session.close)
+        emit(LoadProgress("tts", 0.7))
+        synthesizer = _voice(settings, store, emit)
+    except BaseException:
+        for release in reversed(opened):
+            release()
+        raise
+    emit(LoadProgress("ready", 1.0))
+    placement = {
+        "stt": f"{settings.stt.model}, {settings.stt.precision}, CPU",
+        "llm": f"{Path(settings.llm.model).name}, {'CPU' if settings.llm.gpu_layers == 0 else 'GPU'}",
+        "tts": synthesizer.name if synthesizer is not None else "",
+    }
+    parts = Parts(
+        source,
+        detector,
+        recognizer,
+        session,
+        synthesizer,
+        sink,
+        lambda: effective_duplex(settings.audio) == "half",
+        placement,
+        makers,
+    )
+    return Conversation(parts, settings, emit)
+
+
+def _opened[DeviceT: (Capture, Playback)](device: DeviceT, emit: Callable[[Event], None]) -> DeviceT | None:
+    """The started device, or None with the reason told."""
+    try:
+        device.start()
+    except AudioDeviceError as error:
+        _log.info("%s", error)
+        emit(Notice(error.template, error.values))
+        return None
+    return device
+
+
+def _voice(settings: Settings, store: ModelStore, emit: Callable[[Event], None]) -> SpeechSynthesizer | None:
+    """The voice, or None with the reason told: replies are then text only."""
+    try:
+        return make_synthesizer(settings, store)
+    except KazeiaError as error:
+        emit(Failed(error.template, error.values, "models", fatal=False))
+        return None

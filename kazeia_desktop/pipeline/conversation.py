@@ -1,0 +1,326 @@
+"""The conversation: one worker a stage, joined by bounded channels, and the few calls a window needs.
+
+Every public method may be called from any thread; `apply` may take as long as the settings need to
+be taken over, all others return at once.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kazeia_desktop.audio.base import FrameSource, SpeechSink
+from kazeia_desktop.errors import InferenceError, KazeiaError
+from kazeia_desktop.events import Event, Notice, State, UserText
+from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
+from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.pipeline.answering import Amend, Prompt, RecognizeStage, Reload, ReplyStage, SplitStage
+from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.heard import heard_text, is_echo
+from kazeia_desktop.pipeline.listening import ListenStage
+from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
+from kazeia_desktop.runtime.worker import Worker
+from kazeia_desktop.settings.schema import Apply, Section, Settings, shown_of
+from kazeia_desktop.stt.base import SpeechRecognizer
+from kazeia_desktop.tts.base import SpeechSynthesizer
+from kazeia_desktop.vad.endpointing import SpeechDetector
+
+_log = logging.getLogger(__name__)
+
+_JOIN_S: Final = 10.0
+_ECHO_TAIL_S: Final = 1.5
+"""Own speech heard back arrives while it plays or shortly after."""
+_MAX_RESTARTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """Loads a stage's model for given settings; raises a KazeiaError where it cannot."""
+
+    recognizer: Callable[[Settings], SpeechRecognizer]
+    session: Callable[[Settings], ChatSession]
+    synthesizer: Callable[[Settings], SpeechSynthesizer]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a conversation is made of.
+
+    source None: no microphone, text only. sink or synthesizer None: replies are not spoken.
+    half_duplex: whether the microphone is closed while Kazeia speaks.
+    placement: part -> what runs where, as shown to the user.
+    """
+
+    source: FrameSource | None
+    detector: SpeechDetector | None
+    recognizer: SpeechRecognizer
+    session: ChatSession
+    synthesizer: SpeechSynthesizer | None
+    sink: SpeechSink | None
+    half_duplex: Callable[[], bool]
+    placement: Mapping[str, str]
+    makers: Makers
+
+
+class Conversation:
+    """Owns the parts and the threads; `close` releases both."""
+
+    def __init__(self, parts: Parts, settings: Settings, emit: Callable[[Event], None]) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._desk = TurnDesk(emit)
+        self._restarts = 0
+        self._closed = False
+        self._apply_lock = threading.Lock()
+        self._clauses: dict[int, str] = {}
+        self._clauses_turn = 0
+        self._echo: tuple[str, float] = ("", 0.0)  # what was spoken last, until when
+
+        self._utterances: Channel[Utterance | Reload[SpeechRecognizer]] = Channel(4)
+        self._prompts: Channel[Prompt | Amend | Reload[ChatSession]] = Channel(16)
+        self._deltas: Channel[TextDelta] = Channel(64)
+        self._to_speak: Channel[Clause | Reload[SpeechSynthesizer]] = Channel(8)
+        self._watched: Channel[Turn] = Channel(4)
+
+        desk = self._desk
+        self._listen: ListenStage | None = None
+        if parts.source is not None and parts.detector is not None:
+            self._listen = ListenStage(
+                desk, parts.source, parts.detector, self._utterances, self._interrupt, parts.half_duplex
+            )
+        self._recognize = RecognizeStage(
+            desk, self._utterances, self._prompts, parts.recognizer, self._repeats_us, self._give_up, self._fail_turn
+        )
+        self._reply = ReplyStage(desk, self._prompts, self._deltas, parts.session, self._fail_turn)
+        self._split = SplitStage(desk, self._deltas, self._to_speak, self._remember, settings.tts)
+        self._speak = SpeakStage(
+            desk, self._to_speak, self._watched, parts.synthesizer, parts.sink, self._finish, self._fail_turn
+        )
+        self._workers = [
+            self._worker("stt", self._recognize.run),
+            self._worker("llm", self._reply.run),
+            self._worker("text", self._split.run),
+            self._worker("tts", self._speak.run),
+        ]
+        if parts.sink is not None:
+            watch = WatchStage(desk, self._watched, parts.sink, self._texts_of, self._finish)
+            self._workers.append(self._worker("playback", watch.run))
+        if self._listen is not None:
+            self._workers.append(self._worker("listen", self._listen.run))
+
+    # What the window calls
+
+    def start(self) -> None:
+        """Begin to listen. The parts' devices are open already."""
+        self._desk.set_resting(State.LISTENING if self._listen is not None else State.IDLE)
+        for worker in self._workers:
+            worker.start()
+
+    def close(self) -> None:
+        """Stop everything and wait for every thread. Closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        turn = self._desk.current
+        if turn is not None:
+            self._interrupt(turn)
+        if self._parts.source is not None:
+            self._parts.source.stop()
+        channels = (self._utterances, self._prompts, self._deltas, self._to_speak, self._watched)
+        for channel in channels:
+            channel.close()
+            channel.drain()
+        if self._parts.sink is not None:
+            self._parts.sink.stop()
+        deadline = time.monotonic() + _JOIN_S
+        for worker in self._workers:
+            if not worker.join(max(0.0, deadline - time.monotonic())):
+                _log.error("the thread %s did not end within %.0f s", worker.name, _JOIN_S)
+        self._recognize.recognizer.close()
+        self._reply.session.close()
+        if self._speak.synthesizer is not None:
+            self._speak.synthesizer.close()
+
+    def send_text(self, text: str) -> None:
+        """A typed turn; whatever Kazeia was saying stops."""
+        text = text.strip()
+        if not text or self._closed:
+            return
+        current = self._desk.current
+        if current is not None:
+            self._interrupt(current)
+        turn = self._desk.begin(typed=True)
+        turn.marks.set("speech_end", time.monotonic())
+        self._desk.emit(UserText(turn.id, text, self._settings.llm.language))
+        self._desk.advance(turn, State.THINKING)
+        self._prompts.put(Prompt(turn.id, text))
+
+    def interrupt(self) -> None:
+        """Stop thinking and speaking now."""
+        turn = self._desk.current
+        if turn is not None:
+            self._interrupt(turn)
+
+    def send_now(self) -> None:
+        """End the utterance that is being spoken, without waiting for a pause."""
+        if self._listen is not None:
+            self._listen.send_now()
+
+    def set_muted(self, muted: bool) -> None:
+        """Close or open the microphone."""
+        if self._listen is None or self._desk.resting is State.ERROR:
+            return
+        self._listen.set_muted(muted)
+        self._desk.set_resting(State.MUTED if muted else State.LISTENING)
+
+    def apply(self, settings: Settings) -> None:
+        """Take over changed settings, each when its schema says; what needs it is loaded anew."""
+        with self._apply_lock:
+            old, self._settings = self._settings, settings
+            makers = self._parts.makers
+            if self._parts.detector is not None:
+                self._parts.detector.apply(settings.vad)
+            if self._parts.source is not None:
+                self._parts.source.apply(settings.audio)
+            if self._parts.sink is not None:
+                self._parts.sink.apply(settings.audio)
+            self._split.apply(settings.tts)
+            if _needs_reload(old.stt, settings.stt):
+                self._utterances.put(Reload(lambda: makers.recognizer(settings), lambda: makers.recognizer(old)))
+            else:
+                self._recognize.recognizer.apply(settings.stt)
+            if _needs_reload(old.llm, settings.llm):
+                self.interrupt()
+                self._desk.emit(Notice("Another model answers now; it does not know what was said before.", {}))
+                self._prompts.put(Reload(lambda: makers.session(settings), lambda: makers.session(old)))
+            else:
+                self._reply.session.apply(settings.llm)
+            if self._speak.synthesizer is not None:
+                if _needs_reload(old.tts, settings.tts):
+                    self._to_speak.put(Reload(lambda: makers.synthesizer(settings), lambda: makers.synthesizer(old)))
+                else:
+                    self._speak.synthesizer.apply(settings.tts)
+
+    @property
+    def state(self) -> State:
+        return self._desk.state
+
+    @property
+    def voice_name(self) -> str:
+        """The voice that speaks, or "" when replies are text only."""
+        synthesizer = self._speak.synthesizer
+        return "" if synthesizer is None else synthesizer.name
+
+    @property
+    def placement(self) -> Mapping[str, str]:
+        """Part -> what runs where, as shown to the user."""
+        return self._parts.placement
+
+    @property
+    def session(self) -> ChatSession:
+        """The chat session, for its figures."""
+        return self._reply.session
+
+    # How turns end; each may be called by any stage
+
+    def _interrupt(self, turn: Turn) -> bool:
+        """Barge-in. Returns whether any of the reply was heard."""
+        turn.cancel.set()
+        sink = self._parts.sink
+        if sink is not None:
+            sink.flush()
+        if not self._desk.claim(turn):
+            return True
+        heard = self._heard_of(turn)
+        try:
+            self._prompts.put(Amend(turn.id, heard), timeout_s=0.0 if self._closed else None)
+        except (ChannelClosed, TimeoutError):
+            pass  # closing: there is no history left to amend
+        self._spoke(turn, heard)
+        self._desk.close_turn(turn, heard, "interrupted")
+        return bool(heard)
+
+    def _heard_of(self, turn: Turn) -> str:
+        sink, synthesizer = self._parts.sink, self._speak.synthesizer
+        if sink is None or synthesizer is None:
+            return ""
+        return heard_text(self._texts_of(turn.id), sink.heard(turn.id), synthesizer.sample_rate_hz)
+
+    def _finish(self, turn: Turn) -> None:
+        """The whole reply was heard, or shown when nothing is spoken."""
+        sink = self._parts.sink
+        first = sink.first_sample_time(turn.id) if sink is not None else None
+        if first is not None:
+            turn.marks.set("first_audio", first)
+        if self._desk.claim(turn):
+            reply = " ".join(text.strip() for _, text in sorted(self._texts_of(turn.id).items()) if text.strip())
+            self._spoke(turn, reply)
+            self._desk.close_turn(turn, reply, "done")
+
+    def _give_up(self, turn: Turn, reason: str) -> None:
+        """Nothing to answer: no words, or our own."""
+        if self._desk.claim(turn):
+            self._desk.close_turn(turn, "", reason)
+
+    def _fail_turn(self, turn: Turn, error: KazeiaError, action: str) -> None:
+        turn.cancel.set()
+        if self._parts.sink is not None:
+            self._parts.sink.flush()
+        if self._desk.claim(turn):
+            self._desk.fail(error, action)
+            self._desk.close_turn(turn, "", "error")
+
+    # What stages need to know of each other
+
+    def _remember(self, clause: Clause) -> None:
+        if clause.turn_id != self._clauses_turn:
+            self._clauses_turn, self._clauses = clause.turn_id, {}
+        self._clauses[clause.index] = clause.text
+
+    def _texts_of(self, turn_id: int) -> dict[int, str]:
+        return dict(self._clauses) if turn_id == self._clauses_turn else {}
+
+    def _spoke(self, turn: Turn, text: str) -> None:
+        if text and self._parts.sink is not None:
+            self._echo = (text, time.monotonic() + _ECHO_TAIL_S)
+
+    def _repeats_us(self, utterance: Utterance, text: str) -> bool:
+        spoken, until_s = self._echo
+        began_s = utterance.speech_end_s - len(utterance.samples) / CAPTURE_RATE_HZ
+        return began_s < until_s and is_echo(text, spoken)
+
+    def _worker(self, name: str, run: Callable[[], None]) -> Worker:
+        def failed(error: Exception) -> None:
+            _log.error("the stage %s failed: %s", name, type(error).__name__)
+            told = InferenceError(
+                "The part {part} failed unexpectedly ({reason}). The conversation goes on; see the log if it recurs.",
+                part=name,
+                reason=type(error).__name__,
+            )
+            turn = self._desk.current
+            if turn is not None:
+                self._fail_turn(turn, told, "retry")
+            self._restarts += 1
+            if self._closed:
+                return
+            if self._restarts > _MAX_RESTARTS:
+                self._desk.fail(told, "retry", fatal=True)
+                return
+            again = self._worker(name, run)
+            self._workers.append(again)
+            again.start()
+
+        return Worker(name, run, failed)
+
+
+def _needs_reload(old: Section, new: Section) -> bool:
+    """Whether a field that needs a reload differs."""
+    fields = type(new).model_fields
+    return any(
+        getattr(old, name) != getattr(new, name) and shown_of(field).apply is Apply.RELOAD
+        for name, field in fields.items()
+    )

@@ -1,0 +1,123 @@
+"""Which turn is under way, and what the world is told about it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.events import Event, Failed, State, StateChanged, TurnEnded, TurnStarted
+from kazeia_desktop.pipeline.metrics import turn_metrics
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.runtime.cancel import CancelToken
+
+_log = logging.getLogger(__name__)
+
+_GONE = CancelToken()
+_GONE.set()
+
+
+class TurnDesk:
+    """At most one turn is current. Beginning a turn needs the one before to be finished.
+
+    Thread-safe. Events are passed on one at a time and in the order of what they tell; a listener
+    returns at once and calls nothing back.
+    """
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._listener = emit
+        self._lock = threading.RLock()
+        self._current: Turn | None = None
+        self._last_id = 0
+        self._state = State.LOADING
+        self._resting = State.IDLE
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on."""
+        with self._lock:
+            self._listener(event)
+
+    def begin(self, typed: bool) -> Turn:
+        """A new current turn; the caller has interrupted the one before."""
+        with self._lock:
+            self._last_id += 1
+            turn = Turn(self._last_id, typed)
+            self._current = turn
+            self.emit(TurnStarted(turn.id, typed))
+        return turn
+
+    @property
+    def current(self) -> Turn | None:
+        return self._current
+
+    def turn(self, turn_id: int) -> Turn | None:
+        """The turn of that id, when it is the current one and not cancelled; else None: drop the item."""
+        turn = self._current
+        return turn if turn is not None and turn.id == turn_id and not turn.cancel.is_set() else None
+
+    def cancel_of(self, turn_id: int) -> CancelToken:
+        """The turn's token; a set one when the turn is over."""
+        turn = self.turn(turn_id)
+        return _GONE if turn is None else turn.cancel
+
+    def claim(self, turn: Turn) -> bool:
+        """Take the right to finish `turn`: true for the first caller only. It is then no longer current."""
+        with self._lock:
+            if self._current is not turn:
+                return False
+            self._current = None
+        return True
+
+    def close_turn(self, turn: Turn, reply: str, reason: str) -> None:
+        """Announce the end of a claimed turn and go back to rest."""
+        turn.marks.set("end", time.monotonic())
+        with self._lock:
+            self.emit(TurnEnded(turn.id, reply, reason, turn_metrics(turn.marks)))
+            if self._current is None and self._state is not State.HEARING:
+                self._enter(self._resting)
+
+    def fail(self, error: KazeiaError, action: str, fatal: bool = False) -> None:
+        """Tell of a fault; the conversation goes on unless it is fatal."""
+        _log.info("%s", error)
+        with self._lock:
+            self.emit(Failed(error.template, error.values, action, fatal))
+            if fatal:
+                self._resting = State.ERROR
+                self._enter(State.ERROR)
+
+    def set_resting(self, state: State) -> None:
+        """The state between turns: listening, muted, idle (no microphone) or error."""
+        with self._lock:
+            self._resting = state
+            if self._current is None:
+                self._enter(state)
+
+    def rest(self) -> None:
+        """Nobody speaks any more: back to the resting state unless a turn is under way."""
+        with self._lock:
+            if self._current is None:
+                self._enter(self._resting)
+
+    def hearing(self) -> None:
+        """The user is speaking."""
+        with self._lock:
+            self._enter(State.HEARING)
+
+    def advance(self, turn: Turn, state: State) -> None:
+        """`turn` is now thinking or speaking; ignored when it is over."""
+        with self._lock:
+            if self._current is turn and not turn.cancel.is_set():
+                self._enter(state)
+
+    def _enter(self, state: State) -> None:
+        if state is not self._state:
+            self._state = state
+            self._listener(StateChanged(state))
+
+    @property
+    def resting(self) -> State:
+        return self._resting
+
+    @property
+    def state(self) -> State:
+        return self._state

@@ -1,0 +1,151 @@
+"""The listen stage: microphone -> endpointing -> utterances, and barge-in."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop.audio.base import FrameSource
+from kazeia_desktop.errors import AudioDeviceError
+from kazeia_desktop.events import Level, State
+from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utterance
+from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.runtime.channel import Channel
+from kazeia_desktop.vad.endpointing import SpeechDetector, SpeechDiscarded, SpeechHeard, UtteranceEnded
+
+_LEVEL_PERIOD_S: Final = 1 / 15
+_LEVEL_STEP: Final = 0.004
+"""A change of RMS too small to see; an idle window draws nothing."""
+_MAX_SAMPLES: Final = 30 * CAPTURE_RATE_HZ
+_AFTER_VOICE_S: Final = 0.25
+"""Half duplex: the room still rings after the voice ends."""
+
+
+class ListenStage:
+    """Reads the microphone in one thread until it is stopped.
+
+    Args:
+        desk: the turns.
+        source: the microphone.
+        detector: endpointing.
+        utterances: where what was said goes.
+        interrupt: stops a turn; returns whether any of its reply was heard.
+        half_duplex: whether the microphone is closed while Kazeia speaks.
+    """
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        source: FrameSource,
+        detector: SpeechDetector,
+        utterances: Channel[Utterance],
+        interrupt: Callable[[Turn], bool],
+        half_duplex: Callable[[], bool],
+    ) -> None:
+        self._desk = desk
+        self._source = source
+        self._detector = detector
+        self._utterances = utterances
+        self._interrupt = interrupt
+        self._half_duplex = half_duplex
+        self._muted = threading.Event()
+        self._send_now = threading.Event()
+        self._deaf_until = 0.0
+        self._said: tuple[int, FloatArray] | None = None  # turn, samples of the last utterance
+        self._carried: FloatArray | None = None  # said before a pause, not yet answered
+        self._level = 0.0
+        self._level_time_s = 0.0
+
+    def set_muted(self, muted: bool) -> None:
+        """Stop or resume listening; takes effect with the next frame."""
+        if muted:
+            self._muted.set()
+        else:
+            self._muted.clear()
+
+    def send_now(self) -> None:
+        """End the utterance that is being spoken."""
+        self._send_now.set()
+
+    def run(self) -> None:
+        """Until the source is stopped or at its end."""
+        try:
+            while True:
+                frame = self._source.read(0.5)
+                if frame is not None:
+                    self._hear(frame)
+        except EOFError:
+            self._desk.set_resting(State.IDLE)
+        except AudioDeviceError as error:
+            self._desk.set_resting(State.IDLE)
+            self._desk.fail(error, "devices")
+
+    def _hear(self, frame: AudioFrame) -> None:
+        if self._is_deaf(frame.time_s):
+            self._detector.reset()
+            if self._desk.state is State.HEARING:
+                self._desk.rest()
+            return
+        events = list(self._detector.push(frame))
+        if self._send_now.is_set():
+            self._send_now.clear()
+            events += self._detector.send_now()
+        for event in events:
+            match event:
+                case SpeechHeard():
+                    self._begin_hearing()
+                case UtteranceEnded():
+                    self._submit(event.samples, event.speech_end_s, event.ended_s)
+                case SpeechDiscarded():
+                    self._discard()
+        self._show_level(frame)
+
+    def _is_deaf(self, now_s: float) -> bool:
+        if self._muted.is_set():
+            return True
+        if self._desk.state is State.SPEAKING and self._half_duplex():
+            self._deaf_until = now_s + _AFTER_VOICE_S
+        return now_s < self._deaf_until
+
+    def _begin_hearing(self) -> None:
+        turn = self._desk.current
+        if turn is not None:
+            heard = self._interrupt(turn)
+            # The user paused and goes on: what came before belongs to the same question.
+            if not heard and self._said is not None and self._said[0] == turn.id:
+                self._carried = self._said[1]
+        self._desk.hearing()
+
+    def _submit(self, samples: FloatArray, speech_end_s: float, ended_s: float) -> None:
+        turn = self._desk.current
+        if turn is not None:  # began before the 96 ms that interrupt, for example softly
+            self._interrupt(turn)
+        carried, self._carried = self._carried, None
+        if carried is not None and len(carried) + len(samples) <= _MAX_SAMPLES:
+            samples = np.concatenate([carried, samples])
+        turn = self._desk.begin(typed=False)
+        turn.marks.set("speech_end", speech_end_s)
+        turn.marks.set("endpoint", ended_s)
+        self._desk.hearing()
+        self._desk.advance(turn, State.THINKING)
+        self._said = (turn.id, samples)
+        self._utterances.put(Utterance(turn.id, samples, speech_end_s, ended_s))
+
+    def _discard(self) -> None:
+        carried, self._carried = self._carried, None
+        if carried is not None:  # a cough stopped the answer before it began: answer after all
+            now = time.monotonic()
+            self._submit(carried, now, now)
+        else:
+            self._desk.rest()
+
+    def _show_level(self, frame: AudioFrame) -> None:
+        if frame.time_s - self._level_time_s < _LEVEL_PERIOD_S or self._desk.state is State.SPEAKING:
+            return
+        rms = float(np.sqrt(np.mean(np.square(frame.samples))))
+        if abs(rms - self._level) >= _LEVEL_STEP:
+            self._level, self._level_time_s = rms, frame.time_s
+            self._desk.emit(Level(rms))

@@ -1,0 +1,129 @@
+"""From clauses to the loudspeaker, and what was heard of them."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Final
+
+from kazeia_desktop.audio.base import SpeechSink
+from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
+from kazeia_desktop.events import ClauseStarted, Level, State
+from kazeia_desktop.frames import Clause, SpeechFrame
+from kazeia_desktop.pipeline.answering import Reload, reloaded
+from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
+from kazeia_desktop.tts.base import SpeechSynthesizer
+
+_WATCH_PERIOD_S: Final = 0.05
+
+
+class SpeakStage:
+    """Clause -> sound in the loudspeaker's queue, which holds it back when it is far ahead."""
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        inbox: Channel[Clause | Reload[SpeechSynthesizer]],
+        watched: Channel[Turn],
+        synthesizer: SpeechSynthesizer | None,
+        sink: SpeechSink | None,
+        finish: Callable[[Turn], None],
+        fail: Callable[[Turn, KazeiaError, str], None],
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._watched = watched
+        self.synthesizer = synthesizer
+        self._sink = sink
+        self._finish = finish
+        self._fail = fail
+        self._playing = 0  # turn that the watcher was told of
+
+    def run(self) -> None:
+        """Until the inbox is closed."""
+        with contextlib.suppress(ChannelClosed):
+            for item in self._inbox:
+                if isinstance(item, Reload):
+                    close = self.synthesizer.close if self.synthesizer is not None else lambda: None
+                    self.synthesizer = reloaded(self._desk, close, item)
+                elif (turn := self._desk.turn(item.turn_id)) is not None:
+                    self._speak(turn, item)
+
+    def _speak(self, turn: Turn, clause: Clause) -> None:
+        if self._sink is None or self.synthesizer is None:  # text only
+            if clause.last:
+                self._finish(turn)
+            return
+        if clause.spoken:
+            turn.marks.set("tts_start", time.monotonic())
+        try:
+            for frame in self.synthesizer.synthesize(clause, turn.cancel):
+                if len(frame.samples):
+                    turn.marks.set("first_sample", time.monotonic())
+                self._write(turn, clause, frame, self._sink)
+        except Cancelled:
+            return
+        except AudioDeviceError as error:
+            self._fail(turn, error, "devices")
+        except KazeiaError as error:
+            self._fail(turn, error, "retry")
+
+    def _write(self, turn: Turn, clause: Clause, frame: SpeechFrame, sink: SpeechSink) -> None:
+        ends = frame.end_of_clause and clause.last
+        if ends:
+            frame = SpeechFrame(
+                frame.turn_id, frame.clause_index, frame.samples, frame.sample_rate_hz, True, end_of_turn=True
+            )
+        if self._playing != turn.id and (len(frame.samples) or ends):
+            self._playing = turn.id
+            self._watched.put(turn)
+        sink.write(frame, turn.cancel)
+
+
+class WatchStage:
+    """Follows what the loudspeaker plays: states, captions, the level, and the end of the turn."""
+
+    def __init__(
+        self,
+        desk: TurnDesk,
+        inbox: Channel[Turn],
+        sink: SpeechSink,
+        clause_texts: Callable[[int], dict[int, str]],
+        finish: Callable[[Turn], None],
+    ) -> None:
+        self._desk = desk
+        self._inbox = inbox
+        self._sink = sink
+        self._clause_texts = clause_texts
+        self._finish = finish
+
+    def run(self) -> None:
+        """Until the inbox is closed."""
+        with contextlib.suppress(ChannelClosed):
+            for turn in self._inbox:
+                self._follow(turn)
+
+    def _follow(self, turn: Turn) -> None:
+        started = -1
+        while not turn.cancel.is_set() and not self._inbox.closed:
+            heard = self._sink.heard(turn.id)
+            for part in heard:
+                if part.clause_index > started and part.played_samples > 0:
+                    started = part.clause_index
+                    self._began(turn, started)
+            if self._sink.all_played(turn.id):
+                self._finish(turn)
+                return
+            if started >= 0:
+                self._desk.emit(Level(self._sink.rms))
+            turn.cancel.wait(_WATCH_PERIOD_S)
+
+    def _began(self, turn: Turn, index: int) -> None:
+        first = self._sink.first_sample_time(turn.id)
+        if first is not None:
+            turn.marks.set("first_audio", first)
+        self._desk.advance(turn, State.SPEAKING)
+        text = self._clause_texts(turn.id).get(index, "")
+        if text and not turn.cancel.is_set():
+            self._desk.emit(ClauseStarted(turn.id, index, text))
