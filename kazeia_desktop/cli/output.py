@@ -1,13 +1,18 @@
 """How commands speak: results on stdout (text or JSON), everything else on stderr."""
 
 import argparse
+import contextlib
 import json
 import sys
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
+from kazeia_desktop.events import Event
 from kazeia_desktop.paths import Paths
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.settings.schema import Settings
+
+EVENTS_KEPT: Final = 10_000
 
 
 class Subparsers(Protocol):
@@ -34,3 +39,13 @@ def load_settings() -> tuple[Paths, Settings]:
 
     paths = Paths.from_environment()
     return paths, SettingsStore(paths.settings_file).load()
+
+
+def emitter(events: Channel[Event]) -> Callable[[Event], None]:
+    """A listener that hands events to `events` and never holds up a stage, also when nobody reads any more."""
+
+    def emit(event: Event) -> None:
+        with contextlib.suppress(ChannelClosed, TimeoutError):
+            events.put(event, timeout_s=0.0)
+
+    return emit

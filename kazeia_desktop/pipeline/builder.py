@@ -11,6 +11,7 @@ import importlib.resources
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from kazeia_desktop.audio.base import FrameSource, SpeechSink
 from kazeia_desktop.audio.capture import Capture
@@ -35,6 +36,8 @@ from kazeia_desktop.vad.silero import SileroScorer
 from kazeia_desktop.vad.webrtc import WebRtcGate
 
 _log = logging.getLogger(__name__)
+
+DeviceT = TypeVar("DeviceT", Capture, Playback)
 
 VAD_MODEL = "silero-vad"
 LIGHT_VOICE_MODEL = "kokoro-82m"
@@ -140,7 +143,7 @@ def build(
     return Conversation(parts, settings, emit)
 
 
-def _opened[DeviceT: (Capture, Playback)](device: DeviceT, emit: Callable[[Event], None]) -> DeviceT | None:
+def _opened(device: DeviceT, emit: Callable[[Event], None]) -> DeviceT | None:
     """The started device, or None with the reason told."""
     try:
         device.start()

@@ -4,6 +4,7 @@ Every public method may be called from any thread; `apply` may take as long as t
 be taken over, all others return at once.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -236,10 +237,8 @@ class Conversation:
         if not self._desk.claim(turn):
             return True
         heard = self._heard_of(turn)
-        try:
+        with contextlib.suppress(ChannelClosed, TimeoutError):  # closing: no history is left to amend
             self._prompts.put(Amend(turn.id, heard), timeout_s=0.0 if self._closed else None)
-        except (ChannelClosed, TimeoutError):
-            pass  # closing: there is no history left to amend
         self._spoke(turn, heard)
         self._desk.close_turn(turn, heard, "interrupted")
         return bool(heard)
