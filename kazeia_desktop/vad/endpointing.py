@@ -1,0 +1,157 @@
+"""When an utterance begins and ends: rules on top of a gate and a scorer, without a thread or a clock.
+
+Time is counted in frames of 32 ms, so that a late or early delivery changes nothing.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, CAPTURE_RATE_HZ, AudioFrame, FloatArray
+from kazeia_desktop.settings.schema import VadSettings
+from kazeia_desktop.vad.base import SpeechGate, SpeechScorer
+
+FRAME_MS: Final = 1000 * CAPTURE_FRAME_SAMPLES / CAPTURE_RATE_HZ
+HEARD_FRAMES: Final = 3
+"""96 ms above the barge-in threshold: long enough not to fire on a click."""
+GATE_TAIL_MS: Final = 700
+"""The scorer is still asked this long after the gate closed: it must see the end of speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechHeard:
+    """Somebody surely speaks: interrupt, show it. Once an utterance. time_s: of the deciding frame."""
+
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UtteranceEnded:
+    """What was said, pre-roll and hangover included.
+
+    samples: (n,) float32 at 16 kHz. speech_end_s: when its last speech sample arrived; ended_s: when the
+    end was decided. reason: "silence", "max_turn" or "sent".
+    """
+
+    samples: FloatArray
+    speech_end_s: float
+    ended_s: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechDiscarded:
+    """What began was too short to be transcribed."""
+
+    time_s: float
+
+
+VadEvent = SpeechHeard | UtteranceEnded | SpeechDiscarded
+
+
+class SpeechDetector:
+    """Frames in, the beginning and end of utterances out. One thread; `apply` from any.
+
+    Memory in silence is bounded by the pre-roll, and in speech by the longest turn.
+    """
+
+    def __init__(self, gate: SpeechGate, scorer: SpeechScorer, settings: VadSettings) -> None:
+        self._gate = gate
+        self._scorer = scorer
+        self._settings = settings
+        self._before: deque[AudioFrame] = deque()
+        self._asked_frames = 0  # frames that the scorer is still asked after the gate closed
+        self.probability = 0.0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._frames: list[AudioFrame] = []
+        self._speaking = False
+        self._heard = False
+        self._loud_frames = 0
+        self._speech_frames = 0
+        self._silent_frames = 0
+        self._last_speech_s = 0.0
+
+    def apply(self, settings: VadSettings) -> None:
+        """Thresholds and durations from the next frame on."""
+        self._settings = settings
+
+    def reset(self) -> None:
+        """Forget everything, also what is being said."""
+        self._clear()
+        self._before.clear()
+        if self._asked_frames:
+            self._scorer.reset()
+        self._asked_frames = 0
+        self.probability = 0.0
+
+    def push(self, frame: AudioFrame) -> list[VadEvent]:
+        """The next frame. Returns what it decides: mostly nothing, at most two events."""
+        settings = self._settings
+        self.probability = self._score(frame)
+        events: list[VadEvent] = []
+        self._loud_frames = self._loud_frames + 1 if self.probability >= settings.barge_in_threshold else 0
+        if not self._speaking and self.probability >= settings.enter_threshold:
+            self._speaking = True
+            self._frames = list(self._before)
+            self._before.clear()
+        if not self._speaking:
+            self._keep_before(frame)
+            return events
+        self._frames.append(frame)
+        if self.probability >= settings.leave_threshold:
+            self._speech_frames += 1
+            self._silent_frames = 0
+            self._last_speech_s = frame.time_s
+        else:
+            self._silent_frames += 1
+        if not self._heard and self._loud_frames >= HEARD_FRAMES:
+            self._heard = True
+            events.append(SpeechHeard(frame.time_s))
+        if self._silent_frames * FRAME_MS >= settings.hangover_ms:
+            events.append(self._end(frame.time_s, "silence"))
+        elif len(self._frames) * FRAME_MS >= settings.max_turn_s * 1000:
+            events.append(self._end(frame.time_s, "max_turn"))
+        return events
+
+    def send_now(self) -> list[VadEvent]:
+        """End what is being said, without waiting for a pause; nothing when nobody speaks."""
+        if not self._speaking:
+            return []
+        return [self._end(self._frames[-1].time_s, "sent")]
+
+    def _end(self, time_s: float, reason: str) -> VadEvent:
+        enough = self._speech_frames * FRAME_MS >= self._settings.min_speech_ms
+        frames, last_speech_s, n_silent = self._frames, self._last_speech_s, self._silent_frames
+        self._clear()
+        # What follows may begin at once: the silence that ended this one is its pre-roll.
+        for frame in frames[len(frames) - n_silent :]:
+            self._keep_before(frame)
+        if not enough:
+            return SpeechDiscarded(time_s)
+        samples = np.concatenate([frame.samples for frame in frames])
+        return UtteranceEnded(samples, last_speech_s, time_s, reason)
+
+    def _keep_before(self, frame: AudioFrame) -> None:
+        self._before.append(frame)
+        while len(self._before) * FRAME_MS > max(self._settings.pre_roll_ms, FRAME_MS):
+            self._before.popleft()
+
+    def _score(self, frame: AudioFrame) -> float:
+        """The scorer's answer, asked only while the gate is open and a little longer."""
+        if self._gate.is_open(frame.samples) or self._speaking:
+            if self._asked_frames == 0:
+                # The scorer keeps state: let it hear what led here before it judges.
+                self._scorer.reset()
+                for before in self._before:
+                    self._scorer.probability(before.samples)
+            self._asked_frames = round(GATE_TAIL_MS / FRAME_MS)
+        elif self._asked_frames:
+            self._asked_frames -= 1
+        if not self._asked_frames:
+            return 0.0
+        probability = self._scorer.probability(frame.samples)
+        return probability if np.isfinite(probability) else 0.0
