@@ -46,7 +46,7 @@ def _store() -> "ModelStore":
     return ModelStore(Paths.from_environment().models_dir, Catalog.load())
 
 
-def _say(template: str, **values: object) -> str:
+def tr(template: str, **values: object) -> str:
     return translate(template, system_language(), **values)
 
 
@@ -86,24 +86,24 @@ def _list(options: argparse.Namespace) -> int:
     for model in models:
         notes = [str(model["title"]), str(model["licence"]), _state_words(model)]
         if model["starter"]:
-            notes.append(_say("starter set"))
+            notes.append(tr("starter set"))
         if model["recommended"]:
-            notes.append(_say("recommended"))
+            notes.append(tr("recommended"))
         if not model["pinned"]:
-            notes.append(_say("recorded, not pinned"))
+            notes.append(tr("recorded, not pinned"))
         if not model["usable"]:
-            notes.append(_say("not used by this version yet"))
-        size = _say("{size_mb} MB", size_mb=_mb(model["bytes"])) if model["bytes"] else "?"
+            notes.append(tr("not used by this version yet"))
+        size = tr("{size_mb} MB", size_mb=_mb(model["bytes"])) if model["bytes"] else "?"
         print_text(f"  {model['name']:<24} {model['kind']:<6} {size:>8}  {' · '.join(notes)}")
     return 0
 
 
 def _state_words(model: Mapping[str, object]) -> str:
     if model["verified"]:
-        return _say("here, checked")
+        return tr("here, checked")
     if model["present"]:
-        return _say("here, not checked yet")
-    return _say("not here")
+        return tr("here, not checked yet")
+    return tr("not here")
 
 
 def _mb(size: object) -> int:
@@ -126,7 +126,7 @@ def _get(options: argparse.Namespace) -> int:
             folder = store.get(entry.name, bar.show)
         except KeyboardInterrupt:
             bar.close()
-            sys.stderr.write(_say("Stopped. The same command goes on where it was.") + "\n")
+            sys.stderr.write(tr("Stopped. The same command goes on where it was.") + "\n")
             return 130
         finally:
             bar.close()
@@ -134,7 +134,7 @@ def _get(options: argparse.Namespace) -> int:
             _prepare(entry.name, folder)
         results.append({**_described(store, entry), "seconds": round(time.monotonic() - began, 3)})
         if not options.json:
-            print_text(_say("{name}: ready in {path}", name=entry.name, path=str(folder)))
+            print_text(tr("{name}: ready in {path}", name=entry.name, path=str(folder)))
     if options.json:
         print_json({"models_dir": str(store.models_dir), "models": results})
     return 0
@@ -146,7 +146,7 @@ def _prepare(name: str, folder: Path) -> None:
         ensure: Callable[..., object] = importlib.import_module("kazeia_desktop.stt.export").ensure_graphs
     except (ImportError, AttributeError):
         return  # a build without recognition
-    sys.stderr.write(_say("{name}: being prepared for this machine (once)…", name=name) + "\n")
+    sys.stderr.write(tr("{name}: being prepared for this machine (once)…", name=name) + "\n")
     ensure(folder, load_settings()[1].stt.precision)
 
 
@@ -163,12 +163,12 @@ def _verify(options: argparse.Namespace) -> int:
         all_right = all_right and not problems
         results.append({**_described(store, entry), "ok": not problems, "problems": problems})
         if not options.json:
-            for line in problems or [_say("{name}: every file is as it should be", name=entry.name)]:
+            for line in problems or [tr("{name}: every file is as it should be", name=entry.name)]:
                 print_text(line)
     if options.json:
         print_json({"models_dir": str(store.models_dir), "models": results})
     elif not entries:
-        print_text(_say("No model is here yet: run `kazeia models get --starter`."))
+        print_text(tr("No model is here yet: run `kazeia models get --starter`."))
     return 0 if all_right else 1
 
 
@@ -198,7 +198,7 @@ class ProgressBar:
             if not self._waiting:
                 self._waiting = True
                 self.close()
-                sys.stderr.write(_say("{name}: another Kazeia is downloading it; waiting…", name=self._name) + "\n")
+                sys.stderr.write(tr("{name}: another Kazeia is downloading it; waiting…", name=self._name) + "\n")
             return
         if not progress.total_bytes:
             return
@@ -224,12 +224,12 @@ class ProgressBar:
 
 def _figures(progress: "Progress", share: float) -> str:
     total = progress.total_bytes or 0
-    text = f"{int(share * 100):3d} %  " + _say(
+    text = f"{int(share * 100):3d} %  " + tr(
         "{done_mb} of {total_mb} MB", done_mb=progress.done_bytes // 10**6, total_mb=max(1, round(total / 1e6))
     )
     if progress.bytes_per_s:
-        text += "  " + _say("{speed} MB/s", speed=f"{progress.bytes_per_s / 1e6:.1f}")
+        text += "  " + tr("{speed} MB/s", speed=f"{progress.bytes_per_s / 1e6:.1f}")
     if progress.seconds_left is not None and share < 1:
         minutes, seconds = divmod(int(progress.seconds_left), 60)
-        text += "  " + _say("{minutes}:{seconds} left", minutes=minutes, seconds=f"{seconds:02d}")
+        text += "  " + tr("{minutes}:{seconds} left", minutes=minutes, seconds=f"{seconds:02d}")
     return text

@@ -1,0 +1,222 @@
+"""`kazeia doctor`: looks at everything a conversation needs, and says what to do where something is missing."""
+
+import argparse
+import importlib
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kazeia_desktop.cli.output import Subparsers, print_json, print_text
+from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.settings.store import SettingsStore
+from kazeia_desktop.translations import system_language, translate
+
+LOW_DISK_BYTES: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        essential: without it there is no conversation; the others only limit it.
+        advice: what to do; empty when all is well.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
+    essential: bool = True
+
+
+def register(commands: Subparsers) -> None:
+    """Add `doctor`."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check audio, models, libraries and disk",
+        description="Check what a conversation needs, and say what to do. Exits 1 when something essential is missing.",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run every check; 0 when all essential ones are well."""
+    checks: list[Check] = []
+    for check in examine(Paths.from_environment()):
+        checks.append(check)
+        if not options.json:
+            mark = tr("ok") if check.ok else tr("MISSING") if check.essential else tr("note")
+            print_text(f"{mark:<8} {check.name:<16} {check.detail}")
+            if check.advice:
+                print_text(f"{'':<25} -> {check.advice}")
+    well = all(check.ok for check in checks if check.essential)
+    if options.json:
+        print_json({"ok": well, "checks": [asdict(check) for check in checks]})
+    elif well:
+        print_text(tr("All that is essential is there."))
+    return 0 if well else 1
+
+
+def tr(template: str, **values: object) -> str:
+    return translate(template, system_language(), **values)
+
+
+def examine(paths: Paths) -> Iterator[Check]:
+    """Every check, in the order of a turn."""
+    store = SettingsStore(paths.settings_file)
+    settings = store.load()
+    yield _settings(store)
+    yield _devices("audio input", "list_inputs", tr("no microphone"))
+    yield _devices("audio output", "list_outputs", tr("no loudspeaker"))
+    yield from _models(paths, settings)
+    yield _espeak()
+    yield _native()
+    yield _cpu()
+    yield _disk(paths.data_dir)
+    yield _display()
+
+
+def _settings(store: SettingsStore) -> Check:
+    if store.problem is not None:
+        return Check(
+            "settings",
+            False,
+            store.problem.told_in(system_language()),
+            tr("Set what you need again with `kazeia settings set`, or repair the file."),
+        )
+    if not store.path.exists():
+        return Check("settings", True, tr("{path} (not there yet: defaults)", path=str(store.path)))
+    return Check("settings", True, str(store.path))
+
+
+def _devices(name: str, function: str, none: str) -> Check:
+    advice = tr("Plug one in or start the system's sound server; `kazeia devices` lists what is there.")
+    try:
+        listing: Callable[[], Any] = getattr(importlib.import_module("kazeia_desktop.audio.devices"), function)
+        found = [str(device.name) for device in listing()]
+    except KazeiaError as error:
+        return Check(name, False, error.told_in(system_language()), advice, essential=False)
+    except (ImportError, OSError) as error:  # PortAudio itself is missing: sounddevice raises OSError
+        return Check(
+            name, False, str(error), tr("Install PortAudio: `sudo apt-get install libportaudio2`."), essential=False
+        )
+    if not found:
+        return Check(name, False, none, advice, essential=False)
+    return Check(name, True, _some(found), essential=False)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else tr("{names} and {n_more} more", names=shown, n_more=len(names) - 3)
+
+
+def _models(paths: Paths, settings: Settings) -> Iterator[Check]:
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.models.store import ModelStore
+
+    store = ModelStore(paths.models_dir, Catalog.load())
+    wanted = [("model stt", settings.stt.model, True), ("model vad", "silero-vad", True)]
+    wanted.append(("model llm", settings.llm.model, True))
+    if settings.tts.engine != "system":
+        # Without it the system's voice speaks, unless the user insisted.
+        wanted.append(("model voice", "kokoro-82m", settings.tts.engine == "kokoro"))
+    for name, model, essential in wanted:
+        try:
+            path = store.require(model)
+        except KazeiaError as error:
+            advice = tr("Run `kazeia models get {name}`.", name=model) if model in store.catalog else ""
+            if not advice:
+                advice = tr("Choose a model of `kazeia models list` with `kazeia settings set`.")
+            yield Check(name, False, error.told_in(system_language()), advice, essential)
+        else:
+            yield Check(name, True, tr("{model}: {path}", model=model, path=str(path)), essential=essential)
+
+
+def _espeak() -> Check:
+    """Kokoro's phonemes and the last-resort voice are espeak-ng's; Windows has voices of its own."""
+    found = shutil.which("espeak-ng")
+    if found:
+        return Check("espeak-ng", True, found)
+    return Check(
+        "espeak-ng",
+        False,
+        tr("not found: the voice cannot pronounce"),
+        tr("Install it: `sudo apt-get install espeak-ng`.")
+        if sys.platform.startswith("linux")
+        else tr("Install espeak-ng and put it on the PATH."),
+        essential=sys.platform != "win32",
+    )
+
+
+def _native() -> Check:
+    rebuild = tr("Build it again: `make` in the project's folder.")
+    try:
+        build = importlib.import_module("kazeia_desktop._native").llama_build()
+    except KazeiaError as error:
+        return Check("native library", False, error.told_in(system_language()), rebuild)
+    except (ImportError, OSError, AttributeError) as error:
+        return Check("native library", False, str(error), rebuild)
+    return Check("native library", True, f"llama.cpp {_plain(build)}")
+
+
+def _plain(build: object) -> str:
+    """A build and its devices, whether told as text or as a table."""
+    if isinstance(build, dict):
+        return ", ".join(f"{key} {_plain(value)}" for key, value in build.items())
+    if isinstance(build, list | tuple):
+        return " + ".join(_plain(item) for item in build)
+    return str(build)
+
+
+def _cpu() -> Check:
+    cores = os.cpu_count() or 1
+    detail = tr("{machine}, {n_cores} cores", machine=platform.machine(), n_cores=cores)
+    try:
+        isa = importlib.import_module("kazeia_desktop._native").active_isa()
+    except KazeiaError as error:
+        return Check("cpu", False, error.told_in(system_language()), tr("Unset KAZEIA_CPU_ISA or set another."))
+    except (ImportError, OSError, AttributeError):
+        return Check("cpu", True, detail, essential=False)
+    if isa == "scalar" and not os.environ.get("KAZEIA_CPU_ISA"):
+        slow = tr("This processor has no vector instructions that Kazeia knows: expect slow answers.")
+        return Check("cpu", False, f"{detail}, {isa}", slow, essential=False)
+    return Check("cpu", True, f"{detail}, {isa}", essential=False)
+
+
+def _disk(data_dir: Path) -> Check:
+    folder = data_dir
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not os.access(folder, os.W_OK):
+        return Check(
+            "disk", False, tr("{path} cannot be written", path=str(folder)), tr("Check the folder's permissions.")
+        )
+    free = shutil.disk_usage(folder).free
+    detail = tr("{free_gb} GB free in {path}", free_gb=f"{free / 1e9:.1f}", path=str(folder))
+    if free < LOW_DISK_BYTES:
+        return Check("disk", False, detail, tr("Free some space before getting more models."), essential=False)
+    return Check("disk", True, detail)
+
+
+def _display() -> Check:
+    if not sys.platform.startswith("linux"):
+        return Check("display", True, sys.platform, essential=False)
+    shown = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
+    if shown:
+        return Check("display", True, shown, essential=False)
+    return Check(
+        "display",
+        False,
+        tr("none: the window cannot open"),
+        tr("Use `kazeia talk`, `kazeia ask` or `kazeia chat` here."),
+        essential=False,
+    )
