@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kazeia_desktop.cli.output import Subparsers, print_json, print_text
-from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.errors import KazeiaError, SettingsError
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import SettingsStore
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             mark = tr("ok") if check.ok else tr("MISSING") if check.essential else tr("note")
             print_text(f"{mark:<8} {check.name:<16} {check.detail}")
-            if check.advice:
+            if check.advice and check.advice not in check.detail:
                 print_text(f"{'':<25} -> {check.advice}")
     well = all(check.ok for check in checks if check.essential)
     if options.json:
@@ -158,33 +158,27 @@ def _espeak() -> Check:
 
 
 def _native() -> Check:
-    rebuild = tr("Build it again: `make` in the project's folder.")
     try:
         build = importlib.import_module("kazeia_desktop._native").llama_build()
+    except SettingsError as error:  # KAZEIA_CPU_ISA: the line says what to do
+        return Check("native library", False, error.told_in(system_language()))
     except KazeiaError as error:
-        return Check("native library", False, error.told_in(system_language()), rebuild)
+        return Check("native library", False, error.told_in(system_language()), _rebuild())
     except (ImportError, OSError, AttributeError) as error:
-        return Check("native library", False, str(error), rebuild)
-    return Check("native library", True, f"llama.cpp {_plain(build)}")
+        return Check("native library", False, str(error), _rebuild())
+    devices = ", ".join(f"{device['name']} ({device['description']})" for device in build["devices"])
+    return Check("native library", True, f"llama.cpp {build['version']}: {devices}")
 
 
-def _plain(build: object) -> str:
-    """A build and its devices, whether told as text or as a table."""
-    if isinstance(build, dict):
-        return ", ".join(f"{key} {_plain(value)}" for key, value in build.items())
-    if isinstance(build, list | tuple):
-        return " + ".join(_plain(item) for item in build)
-    return str(build)
+def _rebuild() -> str:
+    return tr("Build it again: `make build` in the project's folder.")
 
 
 def _cpu() -> Check:
-    cores = os.cpu_count() or 1
-    detail = tr("{machine}, {n_cores} cores", machine=platform.machine(), n_cores=cores)
+    detail = tr("{machine}, {n_cores} cores", machine=platform.machine(), n_cores=os.cpu_count() or 1)
     try:
-        isa = importlib.import_module("kazeia_desktop._native").active_isa()
-    except KazeiaError as error:
-        return Check("cpu", False, error.told_in(system_language()), tr("Unset KAZEIA_CPU_ISA or set another."))
-    except (ImportError, OSError, AttributeError):
+        isa = importlib.import_module("kazeia_desktop._native").cpu_isa()
+    except (KazeiaError, ImportError, OSError, AttributeError):  # told as the native library's trouble
         return Check("cpu", True, detail, essential=False)
     if isa == "scalar" and not os.environ.get("KAZEIA_CPU_ISA"):
         slow = tr("This processor has no vector instructions that Kazeia knows: expect slow answers.")

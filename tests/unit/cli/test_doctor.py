@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kazeia_desktop.cli import doctor
-from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
+from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError, SettingsError
 from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
@@ -17,6 +17,7 @@ from kazeia_desktop.settings.schema import Settings
 pytestmark = pytest.mark.unit
 
 Device = namedtuple("Device", "name")
+BUILD = {"version": "1.2", "devices": [{"name": "CPU", "description": "some processor"}]}
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -50,8 +51,8 @@ def a_healthy_machine(kazeia_home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     put(
         monkeypatch,
         "kazeia_desktop._native",
-        llama_build=lambda: {"commit": "abc", "devices": ["CPU"]},
-        active_isa=lambda: "avx2",
+        llama_build=lambda: BUILD,
+        cpu_isa=lambda: "avx2",
     )
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**12, 0, 10**11))
@@ -90,7 +91,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_details() -> None:
     found = checks()
     assert found["audio output"].detail == "0, 1, 2 and 2 more"
-    assert found["native library"].detail == "llama.cpp commit abc, devices CPU"
+    assert found["native library"].detail == "llama.cpp 1.2: CPU (some processor)"
     assert found["cpu"].detail.endswith(", avx2")
     assert found["disk"].detail.startswith("100.0 GB free in ")
 
@@ -148,21 +149,22 @@ def test_no_device_is_a_note(monkeypatch: pytest.MonkeyPatch, listing: Callable[
     "error", [ImportError("no _core"), OSError("libllama.so: cannot open"), KazeiaError("other build")]
 )
 def test_a_broken_native_library(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    put(monkeypatch, "kazeia_desktop._native", llama_build=raising(error), active_isa=lambda: "avx2")
+    put(monkeypatch, "kazeia_desktop._native", llama_build=raising(error), cpu_isa=lambda: "avx2")
     check = checks()["native library"]
     assert not check.ok and str(error) in check.detail and "make" in check.advice
     assert call() == 1
 
 
 def test_an_unsupported_isa(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = KazeiaError("KAZEIA_CPU_ISA=neon is not supported here")
-    put(monkeypatch, "kazeia_desktop._native", llama_build=lambda: "b1", active_isa=raising(error))
-    check = checks()["cpu"]
-    assert not check.ok and check.essential and "neon" in check.detail
+    error = raising(SettingsError("KAZEIA_CPU_ISA=neon cannot be used"))
+    put(monkeypatch, "kazeia_desktop._native", llama_build=error, cpu_isa=error)
+    check = checks()["native library"]
+    assert not check.ok and check.essential and "neon" in check.detail and "make" not in check.advice
+    assert call() == 1
 
 
 def test_a_slow_processor_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    put(monkeypatch, "kazeia_desktop._native", llama_build=lambda: "b1", active_isa=lambda: "scalar")
+    put(monkeypatch, "kazeia_desktop._native", llama_build=lambda: BUILD, cpu_isa=lambda: "scalar")
     assert not checks()["cpu"].ok and call() == 0
     monkeypatch.setenv("KAZEIA_CPU_ISA", "scalar")
     assert checks()["cpu"].ok
