@@ -1,0 +1,20 @@
+#include "polyphase_fir/polyphase_fir.h"
+
+namespace kazeia::polyphase_fir {
+
+DotFunction dot_function(Isa isa) {
+  switch (isa) {
+#if defined(KAZEIA_HAS_AVX2)
+    case Isa::avx2:
+      return dot_avx2;
+#endif
+#if defined(KAZEIA_HAS_NEON)
+    case Isa::neon:
+      return dot_neon;
+#endif
+    default:
+      return dot_scalar;
+  }
+}
+
+}  // namespace kazeia::polyphase_fir
