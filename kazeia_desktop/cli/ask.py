@@ -56,13 +56,13 @@ def run(options: argparse.Namespace) -> int:
             settings = with_value(settings, key, options.language)
 
     events: Channel[Event] = Channel(EVENTS_KEPT)
-    source = WavSource.from_samples(samples, rate_hz, realtime=True, trailing_silence_s=_SILENCE_AFTER_S)
+    source = WavSource(samples, rate_hz, realtime=True, trailing_silence_s=_SILENCE_AFTER_S)
     sink = WavSink(options.output)
     conversation = build(settings, paths, emitter(events), source, sink)
     try:
         conversation.start()
         said, end = _wait(events, options.wav)
-        played_s = sink.written_seconds(end.turn_id)
+        played_s = sink.seconds
         voice = conversation.voice_name
     finally:
         conversation.close()

@@ -33,7 +33,7 @@ from kazeia_desktop.tts.kokoro import KokoroVoice
 from kazeia_desktop.tts.system_voice import SystemVoice
 from kazeia_desktop.vad.endpointing import SpeechDetector
 from kazeia_desktop.vad.silero import SileroScorer
-from kazeia_desktop.vad.webrtc import WebRtcGate
+from kazeia_desktop.vad.webrtc import make_gate
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def make_recognizer(settings: Settings, store: ModelStore) -> SpeechRecognizer:
 
 def make_session(settings: Settings, store: ModelStore) -> ChatSession:
     """A chat with the model that the settings name."""
-    return LlamaChatSession(store.gguf(settings.llm.model), settings.llm)
+    return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
 
 
 def make_synthesizer(settings: Settings, store: ModelStore) -> SpeechSynthesizer:
@@ -63,7 +63,7 @@ def make_synthesizer(settings: Settings, store: ModelStore) -> SpeechSynthesizer
     if settings.tts.engine == "system":
         return SystemVoice(settings.tts)
     try:
-        return KokoroVoice(store.require(LIGHT_VOICE_MODEL) / "kokoro-v1.0.int8.onnx", voices_dir(), settings.tts)
+        return KokoroVoice(store.require_weights(LIGHT_VOICE_MODEL), voices_dir(), settings.tts)
     except ModelMissingError:
         if settings.tts.engine != "auto":
             raise
@@ -109,8 +109,8 @@ def build(
         if sink is not None:
             opened.append(sink.stop)
         emit(LoadProgress("vad", 0.05))
-        scorer = SileroScorer(store.require(VAD_MODEL) / "silero_vad.onnx")
-        detector = SpeechDetector(WebRtcGate(), scorer, settings.vad)
+        scorer = SileroScorer(store.require_weights(VAD_MODEL))
+        detector = SpeechDetector(make_gate(), scorer, settings.vad)
         emit(LoadProgress("stt", 0.1))
         recognizer = make_recognizer(settings, store)
         opened.append(recognizer.close)
