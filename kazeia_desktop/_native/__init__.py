@@ -4,11 +4,11 @@ llama_cpp is imported first: it maps llama.cpp's libraries by path, and an exten
 before would give the process a second copy with a state of its own.
 """
 
-import functools
 import hashlib
+import logging
 import os
 from pathlib import Path
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from kazeia_desktop.errors import ModelIncompatibleError, SettingsError
 
@@ -27,6 +27,8 @@ except ImportError as error:
 
 Resampler = _core.Resampler
 
+ISAS: Final = ("scalar", "avx2", "neon")
+
 
 class ComputeDevice(TypedDict):
     """A device of llama.cpp; type: "cpu", "gpu", "igpu" or "accelerator"."""
@@ -42,6 +44,7 @@ class LlamaBuild(TypedDict):
     """llama.cpp in this process. library_sha256: of the libllama that the extension was built against."""
 
     version: str
+    commit: str
     system_info: str
     library_sha256: str
     devices: list[ComputeDevice]
@@ -49,8 +52,7 @@ class LlamaBuild(TypedDict):
 
 def llama_build() -> LlamaBuild:
     """llama.cpp's version, what it was built with, and the devices it can run on."""
-    build: LlamaBuild = _core.llama_build()
-    return build
+    return _core.llama_build()
 
 
 def cpu_isa() -> str:
@@ -58,10 +60,9 @@ def cpu_isa() -> str:
     return _core.active_isa()
 
 
-@functools.cache
-def _libllama() -> Path:
-    found = sorted((Path(llama_cpp.__file__).parent / "lib").glob("*llama.*"))
-    return next(path for path in found if path.suffix in (".so", ".dll", ".dylib"))
+def _mapped_libllama() -> Path:
+    """The file that llama_cpp mapped: not always the one beside it, LLAMA_CPP_LIB_PATH may name another folder."""
+    return Path(llama_cpp.llama_cpp._lib._name)
 
 
 def check_build() -> None:
@@ -71,7 +72,7 @@ def check_build() -> None:
         ModelIncompatibleError: llama-cpp-python was changed since the extension was built: its structures may
             have other layouts, and calls through them would corrupt memory.
     """
-    if hashlib.sha256(_libllama().read_bytes()).hexdigest() != _core.LLAMA_LIBRARY_SHA256:
+    if hashlib.sha256(_mapped_libllama().read_bytes()).hexdigest() != _core.LLAMA_LIBRARY_SHA256:
         raise ModelIncompatibleError(
             "llama-cpp-python {version} is not the one that Kazeia was built with: run `make build`.",
             version=llama_cpp.__version__,
@@ -80,14 +81,19 @@ def check_build() -> None:
 
 def _select_isa() -> None:
     wanted = os.environ.get("KAZEIA_CPU_ISA", "")
-    problem = _core.select_isa(wanted)
-    if problem:
+    if not _core.select_isa(wanted):
+        return
+    if wanted in ISAS:
         raise SettingsError(
-            "KAZEIA_CPU_ISA={wanted} cannot be used: {problem}. Leave it out, or use scalar, avx2 or neon.",
-            wanted=wanted,
-            problem=problem,
+            "KAZEIA_CPU_ISA={wanted} cannot be used: this processor does not run it. Leave it out.", wanted=wanted
         )
+    raise SettingsError(
+        "KAZEIA_CPU_ISA={wanted} is not an instruction set: leave it out, or use scalar, avx2 or neon.", wanted=wanted
+    )
 
 
-_select_isa()
+# llama_cpp prints every line of llama.cpp on stderr until someone sets the level; who wants the lines
+# takes llama.cpp's log callback.
+logging.getLogger("llama-cpp-python").setLevel(logging.CRITICAL + 1)
 check_build()
+_select_isa()

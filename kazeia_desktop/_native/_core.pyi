@@ -1,11 +1,11 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from kazeia_desktop._native import LlamaBuild
+
 LLAMA_LIBRARY_SHA256: str
 
-def llama_build() -> Any: ...
+def llama_build() -> LlamaBuild: ...
 def select_isa(name: str) -> str: ...
 def active_isa() -> str: ...
 

@@ -39,7 +39,16 @@ class Resampler:
             ) from error
 
     def push(self, samples: FloatArray) -> FloatArray:
-        """The output that (n,) more samples make certain."""
+        """The output that more samples make certain.
+
+        Args:
+            samples: (n,) float32 mono; n may be 0. inf and NaN spoil only the output within the filter's reach.
+        Returns:
+            (m,) float32.
+        Raises:
+            AudioFormatError: not one-dimensional float32.
+        """
+        _check(samples)
         return self._native.push(samples)
 
     def flush(self) -> FloatArray:
@@ -59,9 +68,19 @@ def resample(samples: FloatArray, in_hz: int, out_hz: int) -> FloatArray:
     Returns:
         (ceil(n * out_hz / in_hz),) float32; output i stands at time i / out_hz.
     Raises:
-        AudioFormatError: a rate that cannot be used.
+        AudioFormatError: a rate that cannot be used, or not one-dimensional float32.
     """
+    _check(samples)
     if in_hz == out_hz:
         return samples
     resampler = Resampler(in_hz, out_hz)
     return np.concatenate([resampler.push(samples), resampler.flush()])
+
+
+def _check(samples: FloatArray) -> None:
+    if samples.ndim != 1 or samples.dtype != np.float32:
+        raise AudioFormatError(
+            "Sound to convert must be one row of float32 samples, not {dtype} of shape {shape}.",
+            dtype=str(samples.dtype),
+            shape=str(samples.shape),
+        )

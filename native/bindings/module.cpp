@@ -60,6 +60,7 @@ py::dict llama_build() {
   }
   py::dict result;
   result["version"] = build.version;
+  result["commit"] = build.commit;
   result["system_info"] = build.system_info;
   result["library_sha256"] = build.library_sha256;
   result["devices"] = devices;

@@ -17,6 +17,7 @@ struct ComputeDevice {
 
 struct LlamaBuild {
   std::string version;         // llama.cpp's own
+  std::string commit;          // of its source; "unknown" where it was built from an archive
   std::string system_info;     // instruction sets and options
   std::string library_sha256;  // of the libllama that this extension was linked against
   std::vector<ComputeDevice> devices;

@@ -15,7 +15,7 @@ namespace kazeia {
 class Resampler {
  public:
   /// Widest ratio table that is built, in floats (64 MB).
-  static constexpr std::size_t kMaxTaps = std::size_t{1} << 24;
+  static constexpr std::size_t kMaxTaps = 16'777'216;
 
   /// @param in_hz, out_hz  rates, both > 0.
   /// @throws std::invalid_argument for a rate of 0 or a ratio whose table would exceed kMaxTaps.

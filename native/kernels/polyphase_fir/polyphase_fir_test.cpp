@@ -23,7 +23,7 @@ void compare(Isa isa, const float* taps, const float* x, std::size_t n) {
 }
 
 void test_isa(Isa isa) {
-  std::mt19937 random(1);
+  std::mt19937 random(1);  // NOLINT(bugprone-random-generator-seed): the same values in every run
   std::uniform_real_distribution<float> values(-1.0F, 1.0F);
   std::vector<float> taps(400);
   std::vector<float> x(400);

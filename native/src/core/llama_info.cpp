@@ -1,6 +1,7 @@
 #include "kazeia/llama_info.h"
 
 #include <ggml-backend.h>
+#include <ggml.h>
 #include <llama.h>
 
 namespace kazeia {
@@ -24,6 +25,7 @@ const char* type_name(enum ggml_backend_dev_type type) {
 LlamaBuild llama_build() {
   LlamaBuild build;
   build.version = llama_version();
+  build.commit = ggml_commit();
   build.system_info = llama_print_system_info();
   build.library_sha256 = KAZEIA_LLAMA_SHA256;
   for (std::size_t i = 0; i < ggml_backend_dev_count(); ++i) {

@@ -55,8 +55,8 @@ Resampler::Resampler(std::uint32_t in_hz, std::uint32_t out_hz) {
     double sum = 0.0;
     std::vector<double> exact(n_taps_);
     for (std::size_t i = 0; i < n_taps_; ++i) {
-      const double t =
-          static_cast<double>(phase) / static_cast<double>(up_) - (static_cast<double>(i) - static_cast<double>(half) + 1.0);
+      const double t = static_cast<double>(phase) / static_cast<double>(up_) -
+                       (static_cast<double>(i) - static_cast<double>(half) + 1.0);
       exact[i] = windowed_sinc(t, static_cast<double>(half), scale);
       sum += exact[i];
     }
