@@ -8,7 +8,10 @@ from kazeia_desktop.settings.schema import SttSettings
 
 
 class SpeechRecognizer(Protocol):
-    """Turns one utterance into text. One thread at a time, but `apply` may come from any; loading happens in the constructor."""
+    """Turns one utterance into text. One thread at a time, but `apply` may come from any.
+
+    Loading happens in the constructor.
+    """
 
     def transcribe(self, samples: FloatArray, turn_id: int, cancel: CancelToken) -> Transcript:
         """Recognise one utterance.

@@ -1,0 +1,149 @@
+"""The two graphs at work: buffers that stay, nothing copied or allocated for a token."""
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from kazeia_desktop.errors import InferenceError, ModelCorruptError
+from kazeia_desktop.frames import FloatArray
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.stt.ctranslate2_file import WhisperShape
+from kazeia_desktop.stt.export import SLOTS
+
+_HIDDEN: Final = np.float32(-1e9)
+"""Added to the score of a slot that may not be seen."""
+PROMPT: Final = 4  # tokens of the prompt: start, language, task, no timestamps
+
+
+class Graphs:
+    """Encoder and decoder of one model. One thread at a time.
+
+    Args:
+        folder: as `export.ensure_graphs` writes it.
+    Raises:
+        ModelCorruptError: ONNX Runtime cannot load them.
+    """
+
+    def __init__(self, folder: Path, shape: WhisperShape, threads: int) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            self._encoder = ort.InferenceSession(str(folder / "encoder.onnx"), options, ["CPUExecutionProvider"])
+            self._decoder = ort.InferenceSession(str(folder / "decoder.onnx"), options, ["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime raises its own kinds, without a common base
+            raise ModelCorruptError(
+                "The graphs in {folder} cannot be loaded ({reason}): delete that folder, they are then made again.",
+                folder=str(folder),
+                reason=str(error).splitlines()[0][:120],
+            ) from error
+        self._shape = shape
+        head = shape.width // shape.n_heads
+        self._head = head
+        cross = shape.n_heads * head * shape.n_positions
+        layers = range(shape.n_layers_decoder)
+        self._cross = {f"cross_{kind}_{i}": np.zeros(cross, np.float32) for i in layers for kind in "kv"}
+        cache = (shape.n_heads, SLOTS, head)
+        self._cache: dict[str, FloatArray] = {
+            f"self_{kind}_{i}": np.zeros(cache, np.float32) for i in layers for kind in "kv"
+        }
+        self.logits = np.zeros(shape.n_vocab, np.float32)
+        self._steps = {n: _Step(n, shape.n_heads) for n in (1, PROMPT)}
+        self._bindings: dict[int, Any] = {}
+        self._n = 0
+        self.position = 0
+        self.encoder_ms = 0.0
+        self.decoder_ms = 0.0
+        self.n_steps = 0
+
+    def encode(self, mel: FloatArray) -> None:
+        """Read one window. mel: (n_mels, 2 n). What the decoder attends to is kept; its cache is forgotten."""
+        started = time.perf_counter()
+        n = mel.shape[1] // 2
+        self._n = n
+        frames = np.ascontiguousarray(mel[None, :, : 2 * n])
+        binding = self._encoder.io_binding()
+        _bind(binding.bind_input, "mel", frames)
+        for name, buffer in self._cross.items():
+            _bind(binding.bind_output, name, self._window(name, buffer))
+        self._run(self._encoder, binding)
+        self.encoder_ms += (time.perf_counter() - started) * 1000
+        self.position = 0
+        self._bindings = {size: self._bound(step) for size, step in self._steps.items()}
+
+    def decode(self, tokens: list[int], cancel: CancelToken) -> FloatArray:
+        """Feed one token, or the four of the prompt. Returns `logits` (n_vocab,) of the last, overwritten each time.
+
+        Raises:
+            Cancelled: cancel is set.
+        """
+        cancel.raise_if_set()
+        if len(tokens) not in self._steps or self.position + len(tokens) > SLOTS:
+            raise InferenceError("The recogniser's window is full.")
+        started = time.perf_counter()
+        self._steps[len(tokens)].fill(tokens, self.position)
+        self._run(self._decoder, self._bindings[len(tokens)])
+        self.position += len(tokens)
+        self.decoder_ms += (time.perf_counter() - started) * 1000
+        self.n_steps += 1
+        return self.logits
+
+    def rewind(self) -> None:
+        """Forget what was decoded; the window stays."""
+        self.position = 0
+
+    def _window(self, name: str, buffer: FloatArray) -> FloatArray:
+        heads, n, head = self._shape.n_heads, self._n, self._head
+        shape = (heads, head, n) if name.startswith("cross_k") else (heads, n, head)
+        return buffer[: heads * head * n].reshape(shape)
+
+    def _bound(self, step: "_Step") -> Any:  # noqa: ANN401 - ONNX Runtime's own
+        binding = self._decoder.io_binding()
+        for name in ("tokens", "positions", "slots", "mask"):
+            _bind(binding.bind_input, name, getattr(step, name))
+        for name, buffer in self._cross.items():
+            _bind(binding.bind_input, name, self._window(name, buffer))
+        for name, cache in self._cache.items():
+            # One buffer as input and output: the graph scatters into it in place.
+            _bind(binding.bind_input, name, cache)
+            _bind(binding.bind_output, f"{name}_new", cache)
+        _bind(binding.bind_output, "logits", self.logits)
+        return binding
+
+    @staticmethod
+    def _run(session: Any, binding: Any) -> None:  # noqa: ANN401 - ONNX Runtime's own
+        try:
+            session.run_with_iobinding(binding)
+        except Exception as error:  # ONNX Runtime raises its own kinds, without a common base
+            raise InferenceError(
+                "The recogniser failed ({reason}).", reason=str(error).splitlines()[0][:120]
+            ) from error
+
+
+class _Step:
+    """The decoder's small inputs for a fixed number of tokens, overwritten each time."""
+
+    def __init__(self, n: int, n_heads: int) -> None:
+        self.tokens = np.zeros(n, np.int64)
+        self.positions = np.zeros(n, np.int64)
+        self.slots = np.zeros((n_heads, n, 2), np.int64)
+        self.slots[:, :, 0] = np.arange(n_heads)[:, None]
+        self.mask = np.zeros((n, SLOTS), np.float32)
+
+    def fill(self, tokens: list[int], position: int) -> None:
+        self.tokens[:] = tokens
+        self.positions[:] = np.arange(position, position + len(tokens))
+        self.slots[:, :, 1] = self.positions
+        self.mask[:] = _HIDDEN
+        for row in range(len(tokens)):
+            self.mask[row, : position + row + 1] = 0.0
+
+
+def _bind(bind: Any, name: str, array: NDArray[Any]) -> None:  # noqa: ANN401 - a bound method of ONNX Runtime
+    bind(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)

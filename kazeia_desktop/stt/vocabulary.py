@@ -1,0 +1,58 @@
+"""Whisper's tokens: text of ids, and the ids that have a meaning of their own."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from tokenizers import Tokenizer
+
+from kazeia_desktop.errors import ModelCorruptError, ModelIncompatibleError
+
+LANGUAGES: Final = ("fr", "en")
+
+
+class Vocabulary:
+    """Special ids and the way back to text, read from the model's files.
+
+    Raises:
+        ModelCorruptError, ModelIncompatibleError: tokenizer.json is damaged or of another model.
+    """
+
+    def __init__(self, model_dir: Path, config: dict[str, Any], n_vocab: int) -> None:
+        path = model_dir / "tokenizer.json"
+        try:
+            self._tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ModelCorruptError(
+                "The model file {file} is damaged ({what}): run `kazeia models get {name}`.",
+                file=str(path),
+                what=str(error).splitlines()[0][:80],
+                name=model_dir.name,
+            ) from error
+        self._path = path
+        self.end = self._id("<|endoftext|>")
+        self.start = self._id("<|startoftranscript|>")
+        self.transcribe = self._id("<|transcribe|>")
+        self.no_timestamps = self._id("<|notimestamps|>")
+        self.languages = {language: self._id(f"<|{language}|>") for language in LANGUAGES}
+        if max(self.start, self.no_timestamps, *self.languages.values()) >= n_vocab:
+            raise self._foreign()
+        suppressed = [i for i in config.get("suppress_ids", []) if isinstance(i, int) and 0 <= i < n_vocab]
+        # What is not text is never said: everything from <|endoftext|> on but the end itself.
+        self.suppressed = sorted({*suppressed, *range(self.end + 1, n_vocab)})
+        begin = [i for i in config.get("suppress_ids_begin", []) if isinstance(i, int) and 0 <= i < n_vocab]
+        self.suppressed_at_begin = sorted({*begin, self.end})
+
+    def _id(self, token: str) -> int:
+        found = self._tokenizer.token_to_id(token)
+        if found is None:
+            raise self._foreign()
+        return int(found)
+
+    def _foreign(self) -> ModelIncompatibleError:
+        return ModelIncompatibleError(
+            "The tokenizer {file} is not the one of this multilingual Whisper model.", file=str(self._path)
+        )
+
+    def text(self, ids: list[int]) -> str:
+        """The text of ids below <|endoftext|>; others are dropped."""
+        return str(self._tokenizer.decode([i for i in ids if i < self.end], skip_special_tokens=True)).strip()
