@@ -27,7 +27,7 @@ def register(commands: Subparsers) -> None:
     parser.add_argument("wav", type=Path, nargs="+", metavar="WAV")
     parser.add_argument("--language", choices=("fr", "en", "auto"), help="default: the setting stt.language")
     parser.add_argument("--model", help="default: the setting stt.model")
-    parser.add_argument("--precision", choices=("int8", "float32"), help="default: the setting stt.precision")
+    parser.add_argument("--precision", choices=("mixed", "int8", "float32"), help="default: the setting stt.precision")
     parser.add_argument("--json", action="store_true", help="one JSON line a file")
     parser.set_defaults(run=run)
 

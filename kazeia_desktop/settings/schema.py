@@ -112,10 +112,11 @@ class SttSettings(Section):
         ("Langue parlée", "Spoken language"),
         ("« auto » choisit entre français et anglais ; un mot court y est parfois mal reconnu.",
          "“auto” chooses between French and English; a short word is sometimes misjudged."), Apply.NEXT_TURN)] = "fr"
-    precision: Annotated[Literal["int8", "float32"], Shown(
+    precision: Annotated[Literal["mixed", "int8", "float32"], Shown(
         ("Précision", "Precision"),
-        ("int8 est plus rapide, float32 un peu plus juste.", "int8 is faster, float32 a little more exact."),
-        Apply.RELOAD)] = "int8"
+        ("« mixed » est juste et rapide, int8 plus rapide mais moins juste, float32 deux fois plus lent.",
+         "“mixed” is exact and fast, int8 faster but less exact, float32 twice as slow."),
+        Apply.RELOAD)] = "mixed"
     threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads", "Threads"), ("Cœurs utilisés pour reconnaître.", "Cores used to recognise."),
         Apply.RELOAD)] = 2

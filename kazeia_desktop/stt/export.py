@@ -33,6 +33,12 @@ SLOTS: Final = 200
 """Tokens that one window can hold: the prompt and what is recognised. 30 s of fast speech is about 150."""
 VERSION: Final = 1
 """Of the graphs; a new one exports anew."""
+PRECISIONS: Final[dict[str, tuple[str, ...]]] = {"float32": (), "mixed": ("decoder",), "int8": ("encoder", "decoder")}
+"""Precision -> the graphs whose matrix products have 8-bit weights, with activations quantised as they come.
+
+Whisper base on 26 French clips, 2 AVX512-VNNI cores, word errors and mean time of a clip up to 4.5 s: float32
+14.0 %, 558 ms; mixed 13.6 %, 271 ms; int8 17.2 %, 188 ms. The encoder is what loses by 8 bits.
+"""
 _OPSET: Final = 20
 _EPSILON: Final = 1e-5
 
@@ -224,12 +230,15 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
 
     Args:
         model_dir: model.bin, config.json and tokenizer.json.
-        precision: "float32", or "int8": weights of matrix products in 8 bits, activations quantised as
-            they come; the rest stays float32.
+        precision: one of PRECISIONS.
         progress: told "encoder", "decoder" as each is begun.
     Raises:
         ModelError: the weights are missing, damaged or of another kind, or the folder cannot be written.
     """
+    if precision not in PRECISIONS:
+        raise ModelIncompatibleError(
+            "There is no precision {precision}: use mixed, int8 or float32.", precision=precision
+        )
     target = model_dir / f"onnx-{precision}-v{VERSION}"
     stamp = target / "source.txt"
     source = _fingerprint(model_dir / "model.bin")
@@ -243,7 +252,7 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
             for name, build in (("encoder", build_encoder), ("decoder", build_decoder)):
                 if progress is not None:
                     progress(name)
-                _write(build(weights), work / f"{name}.onnx", precision)
+                _write(build(weights), work / f"{name}.onnx", in_8_bits=name in PRECISIONS[precision])
             (work / "source.txt").write_text(source, "utf-8")
             done = work / "done"
             done.mkdir()
@@ -263,12 +272,10 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
     return target
 
 
-def _write(model: Any, path: Path, precision: str) -> None:  # noqa: ANN401 - onnx.ModelProto
-    if precision == "float32":
+def _write(model: Any, path: Path, in_8_bits: bool) -> None:  # noqa: ANN401 - onnx.ModelProto
+    if not in_8_bits:
         onnx.save(model, str(path))
         return
-    if precision != "int8":
-        raise ModelIncompatibleError("There is no precision {precision}: use int8 or float32.", precision=precision)
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     whole = path.with_suffix(".float32.onnx.tmp")

@@ -31,8 +31,8 @@ _AFTER_SPEECH_S: Final = 2.0  # speech + 0 s gives 112 % word errors: the model 
 _TOKENS_PER_S: Final = 8
 _TOKENS_MORE: Final = 10
 _MAX_COMPRESSION: Final = 2.4  # Whisper's own bound for a text that repeats itself
-_NGRAM: Final = 4
-_MAX_NGRAM_REPEATS: Final = 4
+_REPEATS: Final = ((4, 4), (8, 3))
+"""(n, times): n tokens in a row that come so often are no speech."""
 _TEMPERATURES: Final = (0.4, 0.8)
 _SHORTEST_S: Final = 0.1
 _PAUSE_S: Final = 0.3
@@ -56,8 +56,11 @@ def loops(tokens: tuple[int, ...], text: str) -> bool:
     raw = text.encode()
     if len(raw) > 40 and len(raw) / len(zlib.compress(raw)) > _MAX_COMPRESSION:
         return True
-    grams = Counter(tokens[i : i + _NGRAM] for i in range(len(tokens) - _NGRAM + 1))
-    return bool(grams) and max(grams.values()) >= _MAX_NGRAM_REPEATS
+    for n, times in _REPEATS:
+        grams = Counter(tokens[i : i + n] for i in range(len(tokens) - n + 1))
+        if grams and max(grams.values()) >= times:
+            return True
+    return False
 
 
 class WhisperRecognizer:
