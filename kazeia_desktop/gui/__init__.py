@@ -1,0 +1,1 @@
+"""The window: the only place, with app.py, that knows Qt."""

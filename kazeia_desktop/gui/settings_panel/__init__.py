@@ -1,0 +1,1 @@
+"""The settings panel, generated from `settings.schema`."""

@@ -1,0 +1,214 @@
+"""The composition root of the window: what `kazeia` without a subcommand runs."""
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType, TracebackType
+
+from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QSocketNotifier, QTimer, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from kazeia_desktop import __version__, log
+from kazeia_desktop.events import Event, Failed
+from kazeia_desktop.gui.bridge import Choice, Engine, EngineBridge, Host
+from kazeia_desktop.gui.main_window import MainWindow
+from kazeia_desktop.gui.words import resolve_language
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.settings.store import SettingsStore
+from kazeia_desktop.translations import system_language, translate
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> int:
+    """Open the window and stay until it is closed. Returns the exit code."""
+    if not has_display():
+        sys.stderr.write(
+            translate("kazeia: there is no display; see `kazeia --help` for what works without one.", system_language())
+            + "\n"
+        )
+        return 1
+    paths = Paths.from_environment()
+    _log_to(paths)
+    app = QApplication([sys.argv[0]])
+    app.setApplicationName("kazeia")
+    app.setApplicationDisplayName("Kazeia")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName("kazeia")
+    app.setStyle("Fusion")
+    store = SettingsStore(paths.settings_file)
+    settings = store.load()
+    _translate_qt(app, resolve_language(settings.appearance.language))
+    bridge = EngineBridge(host(paths, store), settings)
+    window = MainWindow(bridge, settings)
+    with _faults_shown(bridge), _interrupts(app, lambda: window.close()):
+        window.show()
+        # The window is drawn first; nothing heavy is imported before.
+        QTimer.singleShot(0, window.start)
+        if store.problem is not None:
+            bridge.failed.emit(Failed(store.problem.template, store.problem.values, "settings", fatal=False))
+        code = app.exec()
+    if not window.ended_in_time:
+        # A model that is being loaded cannot be stopped half-way. Settings are saved, nothing is lost.
+        _log.warning("a model was still loading when the window was closed")
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+def has_display() -> bool:
+    """Whether Qt will find a screen; asked before Qt, which would abort."""
+    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def host(paths: Paths, store: SettingsStore) -> Host:
+    """What the window is connected to. Stages are imported when they are needed, in the bridge's threads."""
+    return Host(
+        build=lambda settings, emit: _build(settings, paths, emit),
+        save=store.save,
+        choices=lambda kind: _choices(kind, paths),
+        half_duplex=_half_duplex,
+        fetch_models=lambda settings, report, cancel: _fetch_models(settings, paths, report, cancel),
+    )
+
+
+def _build(settings: Settings, paths: Paths, emit: Callable[[Event], None]) -> Engine:
+    from kazeia_desktop.pipeline.builder import build
+
+    return build(settings, paths, emit)
+
+
+def _half_duplex(settings: Settings) -> bool:
+    from kazeia_desktop.audio.devices import effective_duplex
+
+    return effective_duplex(settings.audio) == "half"
+
+
+def _choices(kind: str, paths: Paths) -> Sequence[Choice]:
+    match kind:
+        case "inputs" | "outputs":
+            return _devices(kind)
+        case "stt_models" | "llm_models":
+            from kazeia_desktop.models.catalog import Catalog
+            from kazeia_desktop.models.store import ModelStore
+
+            models = ModelStore(paths.models_dir, Catalog.load()).installed("stt" if kind == "stt_models" else "llm")
+            return [Choice(model.name, model.name) for model in models]
+        case "voices":
+            from kazeia_desktop.pipeline.builder import voices_dir
+
+            return [Choice(style.stem, _voice_title(style.stem)) for style in sorted(voices_dir().glob("*.bin"))]
+        case _:
+            return []
+
+
+def _devices(kind: str) -> Sequence[Choice]:
+    from kazeia_desktop.audio import devices
+
+    listed = devices.list_inputs() if kind == "inputs" else devices.list_outputs()
+    return [Choice(device.name, device.name) for device in listed]
+
+
+def _voice_title(name: str) -> str:
+    """ff_siwis is Siwis: Kokoro's names begin with language and gender."""
+    return name.partition("_")[2].capitalize() or name
+
+
+def _fetch_models(settings: Settings, paths: Paths, report: Callable[[str, float], None], cancel: CancelToken) -> None:
+    """Download what the settings name and is not there. Raises DownloadError, ModelError, Cancelled."""
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.models.fetch import Progress
+    from kazeia_desktop.models.store import ModelStore, is_path
+    from kazeia_desktop.pipeline.builder import LIGHT_VOICE_MODEL, VAD_MODEL
+
+    def told(progress: Progress) -> None:
+        report(progress.model, progress.done_bytes / progress.total_bytes if progress.total_bytes else 0.0)
+
+    store = ModelStore(paths.models_dir, Catalog.load())
+    for name in (VAD_MODEL, settings.stt.model, settings.llm.model, LIGHT_VOICE_MODEL):
+        if not is_path(name):
+            report(name, 0.0)
+            store.get(name, told, cancel)
+
+
+def _log_to(paths: Paths) -> None:
+    """To the log file, or to the terminal only where no file can be written."""
+    try:
+        log.set_up(paths.log_dir, "INFO")
+    except OSError as error:
+        log.set_up(None)
+        _log.warning("there is no log file in %s: %s", paths.log_dir, error.strerror or error)
+
+
+def _translate_qt(app: QApplication, language: str) -> None:
+    """Qt's own words, such as the menu of a text field."""
+    translator = QTranslator(app)
+    if translator.load(QLocale(language), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
+        app.installTranslator(translator)
+
+
+@contextlib.contextmanager
+def _faults_shown(bridge: EngineBridge) -> Iterator[None]:
+    """What nobody caught, in any thread, goes to the log and to the window."""
+    before, before_threads = sys.excepthook, threading.excepthook
+
+    def caught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            before(kind, error, trace)
+            return
+        _log.critical("not caught", exc_info=(kind, error, trace))
+        bridge.tell_unexpected(error)
+
+    def caught_in_thread(told: threading.ExceptHookArgs) -> None:
+        if told.exc_value is not None:
+            caught(told.exc_type, told.exc_value, told.exc_traceback)
+
+    sys.excepthook, threading.excepthook = caught, caught_in_thread
+    try:
+        yield
+    finally:
+        sys.excepthook, threading.excepthook = before, before_threads
+
+
+@contextlib.contextmanager
+def _interrupts(parent: QObject, close: Callable[[], object]) -> Iterator[None]:
+    """Ctrl-C in the terminal and the system's request to end close the window.
+
+    Python runs signal handlers between two of its instructions, and an idle Qt loop runs none: the
+    signal's byte in a socket wakes it. No timer polls.
+    """
+    reading, writing = socket.socketpair()
+    for end in (reading, writing):
+        end.setblocking(False)
+    notifier = QSocketNotifier(reading.fileno(), QSocketNotifier.Type.Read, parent)
+
+    def woken() -> None:
+        with contextlib.suppress(BlockingIOError):
+            reading.recv(64)
+        close()
+
+    def noted(_signal: int, _frame: FrameType | None) -> None:
+        """The byte in the socket does the work."""
+
+    notifier.activated.connect(woken)
+    old_fd = signal.set_wakeup_fd(writing.fileno())
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    old = [signal.signal(kind, noted) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, old, strict=True):
+            signal.signal(kind, handler)
+        signal.set_wakeup_fd(old_fd)
+        notifier.setEnabled(False)
+        reading.close()
+        writing.close()

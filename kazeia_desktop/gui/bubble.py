@@ -1,0 +1,195 @@
+"""One message as it is seen: who, what, and small quiet facts under it."""
+
+import html
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QTextDocument
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.theme import BODY_PX, GRID, LINE_HEIGHT, SMALL_PX, Tokens
+from kazeia_desktop.gui.transcript import Message, Speaker
+from kazeia_desktop.gui.words import Words
+
+_PADDING: Final = 14
+_LINE_PX: Final = round(BODY_PX * LINE_HEIGHT)
+_PENDING: Final = "…"
+_SLACK: Final = 4  # the focus border of the text, and rounding of text widths
+
+
+class Bubble(QFrame):
+    """Draws one Message. `show_message` is called after each change of it."""
+
+    def __init__(self, message: Message, words: Words, tokens: Tokens, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.message = message
+        self._words = words
+        self._tokens = tokens
+        self._width = 480
+        user = message.speaker is Speaker.USER
+        self.setObjectName("userMessage" if user else "kazeiaMessage")
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+        self._name = QLabel(self)
+        self._name.setObjectName("userName" if user else "kazeiaName")
+        self._text = QLabel(self)
+        self._text.setObjectName("messageText")
+        self._text.setTextFormat(Qt.TextFormat.RichText)
+        self._text.setWordWrap(True)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._fate = QLabel(self)
+        self._fate.setObjectName("quiet")
+        self._chip = self._tool()
+        self._chip.setCheckable(True)
+        self._chip.toggled.connect(lambda _: self._lay_out())
+        self._copy = self._tool()
+        self._copy.clicked.connect(self.copy)
+        self._breakdown = QLabel(self)
+        self._breakdown.setObjectName("quiet")
+        self._breakdown.setWordWrap(True)
+
+        self._foot = QWidget(self)
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(GRID // 2)
+        foot.addWidget(self._fate)
+        foot.addWidget(self._chip)
+        foot.addStretch(1)
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, 0, 0)
+        head.addWidget(self._name)
+        head.addStretch(1)
+        head.addWidget(self._copy)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(_PADDING, GRID // 2, GRID, GRID + 2)
+        box.setSpacing(2)
+        box.addLayout(head)
+        box.addWidget(self._text)
+        box.addWidget(self._foot)
+        box.addWidget(self._breakdown)
+        self.dress(tokens)
+        self.retranslate()
+
+    def _tool(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName("chip")
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        return button
+
+    def dress(self, tokens: Tokens) -> None:
+        """Take over the colours of a theme."""
+        self._tokens = tokens
+        self._copy.setIcon(icons.icon("copy", tokens.quiet, 16))
+        self.show_message()
+
+    def retranslate(self) -> None:
+        tr = self._words.tr
+        user = self.message.speaker is Speaker.USER
+        self._name.setText(tr("You") if user else "Kazeia")
+        self._copy.setToolTip(tr("Copy this message"))
+        self._copy.setAccessibleName(tr("Copy this message"))
+        self.show_message()
+
+    def set_width(self, width: int) -> None:
+        """The most that the bubble may take, in px."""
+        if width != self._width:
+            self._width = width
+            self._lay_out()
+
+    def copy(self) -> None:
+        """The whole message into the clipboard."""
+        QGuiApplication.clipboard().setText(self.message.text)
+
+    def show_message(self) -> None:
+        """Draw the message as it is now."""
+        message, tr = self.message, self._words.tr
+        shown = message.text or _PENDING
+        selected = self._text.hasSelectedText(), self._text.selectionStart(), len(self._text.selectedText())
+        self._text.setText(self._html(shown))
+        if selected[0]:  # the text grows while the user marks some of it
+            self._text.setSelection(selected[1], selected[2])
+        who = tr("You") if message.speaker is Speaker.USER else "Kazeia"
+        self._text.setAccessibleName(tr("{what}: {text}", what=who, text=message.text or tr("being recognised")))
+        self.setAccessibleName(self._text.accessibleName())
+        self._copy.setVisible(bool(message.text))
+        self._fate.setText(self._fate_text())
+        self._fate.setVisible(bool(self._fate.text()))
+        self._fate.setToolTip(
+            tr("Kazeia does not remember what was not heard.") if message.ended == "interrupted" else ""
+        )
+        self._show_metrics()
+        self._lay_out()
+
+    def _fate_text(self) -> str:
+        tr, message = self._words.tr, self.message
+        if message.speaker is Speaker.KAZEIA and message.ended == "interrupted":
+            return tr("Interrupted")
+        return tr("Failed") if message.ended == "error" else ""
+
+    def _html(self, text: str) -> str:
+        at = self.message.settled
+        quiet = f'<span style="color:{self._tokens.quiet}">{_escaped(text[at:])}</span>' if at < len(text) else ""
+        return f'<p style="margin:0; line-height:{_LINE_PX}px">{_escaped(text[:at])}{quiet}</p>'
+
+    def _show_metrics(self) -> None:
+        words, tr = self._words, self._words.tr
+        first = self.message.metrics.get("first_audio_ms")
+        total = self.message.metrics.get("total_ms")
+        rows = [
+            (label, self.message.metrics.get(key))
+            for key, label in (
+                ("endpoint_ms", tr("end of speech noticed")),
+                ("stt_ms", tr("speech recognised")),
+                ("llm_ttft_ms", tr("first word found")),
+                ("first_clause_ms", tr("first clause found")),
+                ("tts_ttfa_ms", tr("voice ready")),
+                ("first_audio_ms", tr("first sound")),
+                ("total_ms", tr("whole turn")),
+            )
+        ]
+        known = [f"{label}\u00a0{words.seconds(value)}" for label, value in rows if value is not None]
+        headline = first if first is not None else total
+        self._chip.setVisible(headline is not None)
+        if headline is not None:
+            told = words.seconds(headline)
+            label = tr("first sound after {time}", time=told) if first is not None else tr("in {time}", time=told)
+            self._chip.setText(label)
+            self._chip.setToolTip(tr("Show the time of each stage"))
+            self._chip.setAccessibleName(f"{label}. {tr('Show the time of each stage')}")
+        self._breakdown.setText(" · ".join(known))
+
+    def _lay_out(self) -> None:
+        """Sizes are set, not negotiated: no layout has to ask hundreds of texts for their height."""
+        self._breakdown.setVisible(self._chip.isChecked() and not self._chip.isHidden())
+        self._foot.setVisible(not (self._fate.isHidden() and self._chip.isHidden()))
+        inner = self._width - _PADDING - GRID - 2
+        document = QTextDocument()
+        document.setDefaultFont(self._text.font())
+        document.setDocumentMargin(0)
+        document.setHtml(self._text.text())
+        document.setTextWidth(inner - _SLACK)
+        needed = int(document.idealWidth()) + 1 + _SLACK
+        needed = max(needed, self._name.sizeHint().width() + self._copy.sizeHint().width() + 3 * GRID)
+        if not self._foot.isHidden():
+            needed = max(needed, self._foot.sizeHint().width())
+        if not self._breakdown.isHidden():
+            needed = inner
+        width = min(inner, needed)
+        document.setTextWidth(width - _SLACK)
+        self._text.setFixedSize(width, int(document.size().height()) + _SLACK)
+        self._breakdown.setFixedWidth(width)
+        if not self._breakdown.isHidden():
+            self._breakdown.setFixedHeight(max(SMALL_PX, self._breakdown.heightForWidth(width)))
+        self.setFixedWidth(width + _PADDING + GRID + 2)
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+            self.setFixedHeight(layout.sizeHint().height())
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")

@@ -1,0 +1,343 @@
+"""The window: header, conversation, presence bar and settings, joined to the engine by the bridge."""
+
+import logging
+from typing import Final
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QCloseEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMainWindow, QToolButton, QVBoxLayout, QWidget
+
+from kazeia_desktop.events import Failed, Notice, State, TurnEnded
+from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.banner import ErrorBanner, NoticeLine
+from kazeia_desktop.gui.body import Body
+from kazeia_desktop.gui.bridge import EngineBridge, EngineInfo
+from kazeia_desktop.gui.chat_view import ChatView
+from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
+from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
+from kazeia_desktop.gui.states import part_word
+from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
+from kazeia_desktop.gui.transcript import Speaker, Transcript
+from kazeia_desktop.gui.words import Words, resolve_language
+from kazeia_desktop.settings.schema import Settings
+
+_log = logging.getLogger(__name__)
+
+_SIZE: Final = (1080, 760)
+_SMALLEST: Final = (420, 480)
+
+
+class MainWindow(QMainWindow):
+    """Knows the engine only through `bridge`, which it closes with itself.
+
+    Args:
+        bridge: not yet started; `start` does.
+        settings: as stored.
+    """
+
+    def __init__(self, bridge: EngineBridge, settings: Settings) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._settings = settings
+        self._words = Words(resolve_language(settings.appearance.language))
+        self._tokens = tokens_for(settings.appearance.theme)
+        self._narrow: bool | None = None
+        self._voice = ""
+        self._progress: tuple[str, float] = ("", 0.0)
+        self._last_said = ""
+        self.ended_in_time = True  # whether every thread was gone when the window closed
+
+        words, tokens = self._words, self._tokens
+        self.setWindowTitle("Kazeia")
+        self.setWindowIcon(icons.app_icon())
+        self.setFont(body_font())
+        self.transcript = Transcript(self)
+        self.chat = ChatView(self.transcript, words, tokens)
+        self.banner = ErrorBanner(words, tokens)
+        self.notice = NoticeLine(words)
+        self.presence = PresenceBar(words, tokens)
+        self.panel = SettingsPanel(settings, words, tokens)
+        self.settings_button = QToolButton()
+        self._build()
+        self._connect()
+        self._dress()
+        self.retranslate()
+        self.resize(*_SIZE)
+        self.setMinimumSize(*_SMALLEST)
+        self._take_appearance()
+        self.chat.setFocus()
+
+    def _build(self) -> None:
+        self._name = QLabel("Kazeia")
+        self._name.setObjectName("title")
+        self._voice_label = QLabel()
+        self._voice_label.setObjectName("quiet")
+        self._voice_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.settings_button.setObjectName("flat")
+        self.settings_button.setCheckable(True)
+        self.settings_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        header = QWidget()
+        header.setObjectName("header")
+        header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        top = QHBoxLayout(header)
+        top.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
+        top.setSpacing(GRID + 4)
+        top.addWidget(self._name)
+        top.addWidget(self._voice_label, 1)
+        top.addWidget(self.settings_button)
+
+        main = QWidget()
+        main.setObjectName("ground")
+        column = QVBoxLayout(main)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        held = QWidget()
+        held.setObjectName("ground")
+        margin = QVBoxLayout(held)
+        margin.setContentsMargins(2 * GRID, GRID, 2 * GRID, 0)
+        margin.addWidget(self.banner)
+        self.banner.shown.connect(held.setVisible)
+        column.addWidget(header)
+        column.addWidget(held)
+        column.addWidget(self.chat, 1)
+        column.addWidget(self.notice)
+        column.addWidget(self.presence)
+        held.hide()
+        self.body = Body(main, self.panel)
+        self.setCentralWidget(self.body)
+        for first, second in (
+            (self.settings_button, self.banner.action), (self.banner.action, self.banner.close_button),
+            (self.banner.close_button, self.chat), (self.chat, self.presence.field),
+        ):  # fmt: skip
+            QWidget.setTabOrder(first, second)
+
+    def _connect(self) -> None:
+        bridge, presence, transcript = self._bridge, self.presence, self.transcript
+        presence.sent.connect(bridge.send_text)
+        presence.stop_wanted.connect(bridge.interrupt)
+        presence.send_now_wanted.connect(bridge.send_now)
+        presence.mute_wanted.connect(self.set_muted)
+        self.banner.action_wanted.connect(self._help)
+        self.settings_button.clicked.connect(self.show_settings)
+        self.body.panel_toggled.connect(self._panel_toggled)
+        self.panel.close_wanted.connect(lambda: self.show_settings(False))
+        self.panel.settings_changed.connect(self.apply)
+        self.panel.choices_wanted.connect(bridge.request_choices)
+
+        bridge.state_changed.connect(self._state_changed)
+        bridge.load_progress.connect(self._load_progress)
+        bridge.level_changed.connect(presence.meter.set_level)
+        bridge.turn_started.connect(transcript.turn_started)
+        bridge.user_text.connect(self._user_text)
+        bridge.reply_delta.connect(transcript.reply_delta)
+        bridge.reply_delta.connect(lambda _turn, _text: presence.meter.step())
+        bridge.clause_started.connect(transcript.clause_started)
+        bridge.turn_ended.connect(self._turn_ended)
+        bridge.notice.connect(self.notice.show_notice)
+        bridge.failed.connect(self._failed)
+        bridge.ready.connect(self._ready)
+        bridge.choices_ready.connect(self.panel.set_choices)
+
+        QApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
+        for keys, act in (
+            (QKeySequence(Qt.Key.Key_Escape), self._escape),
+            (QKeySequence("Ctrl+M"), self._toggle_mute),
+            (QKeySequence(Qt.Key.Key_F1), self._toggle_settings),
+            (QKeySequence("Ctrl+,"), self._toggle_settings),
+        ):
+            QShortcut(keys, self).activated.connect(act)
+
+    def start(self) -> None:
+        """Load the models behind the window."""
+        self._bridge.start()
+
+    # What the user does
+
+    def set_muted(self, muted: bool) -> None:
+        self.presence.set_muted(muted)
+        self._bridge.set_muted(muted)
+
+    def _toggle_mute(self) -> None:
+        if self.presence.mute.isEnabled():
+            self.set_muted(not self.presence.mute.isChecked())
+
+    def show_settings(self, opened: bool, section: str = "") -> None:
+        """Open or close the panel; at a section of the schema, when one is named."""
+        self.body.open_panel(opened)
+        if opened and section:
+            self.panel.show_section(section)
+
+    def _toggle_settings(self) -> None:
+        self.show_settings(not self.body.panel_open)
+
+    def _panel_toggled(self, opened: bool) -> None:
+        self.settings_button.setChecked(opened)
+        if opened:
+            self.panel.prepare()
+            self.panel.search.setFocus()
+        else:
+            self.chat.setFocus()
+
+    def _escape(self) -> None:
+        if self.presence.state in BUSY or not self.body.panel_open:
+            self._bridge.interrupt()
+        else:
+            self.show_settings(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys that no control wanted: Space interrupts; letters go to the text field."""
+        text = event.text()
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier)
+        if event.key() == Qt.Key.Key_Space and plain:
+            if not event.isAutoRepeat():
+                self._bridge.interrupt()
+        elif plain and text and text.isprintable() and self.presence.field.isEnabled() and not self.panel.hasFocus():
+            self.presence.field.setFocus()
+            self.presence.field.insert(text)
+        else:
+            super().keyPressEvent(event)
+
+    def _help(self, action: str) -> None:
+        match action:
+            case "models":
+                self._bridge.fetch_models()
+            case "settings":
+                self.show_settings(True)
+            case "devices":
+                self.show_settings(True, "audio")
+            case "retry" if self.presence.state is State.ERROR:
+                self._bridge.rebuild()
+            case "retry" if self._last_said:
+                self._bridge.send_text(self._last_said)
+
+    # What the engine tells
+
+    @Slot(object)
+    def _state_changed(self, state: State) -> None:
+        if state is State.LOADING:
+            self.transcript.new_engine()
+            self._load_progress("", 0.0)
+        self.presence.set_state(state)
+        self.chat.welcome.set_state(state)
+
+    @Slot(str, float)
+    def _load_progress(self, part: str, fraction: float) -> None:
+        self._progress = (part, fraction)
+        tr = self._words.tr
+        if part.startswith("fetch:"):
+            text = tr("Fetching {name}: {percent} %", name=part[6:], percent=round(100 * fraction))
+        elif part in ("", "ready"):
+            text = ""
+        else:
+            text = tr("Loading: {part}", part=part_word(part, self._words))
+        self.presence.set_progress(text, fraction)
+        self.chat.welcome.set_progress(text, fraction)
+
+    @Slot(object)
+    def _ready(self, info: EngineInfo) -> None:
+        self._voice = info.voice_name
+        self.transcript.spoken = bool(info.voice_name)
+        self.presence.set_half_duplex(info.half_duplex)
+        self.chat.welcome.set_placement(info.placement)
+        self._show_voice()
+        if self.banner.error is not None and self.banner.error.fatal:
+            self.banner.dismiss()
+
+    def _user_text(self, turn_id: int, text: str) -> None:
+        self._last_said = text
+        self.transcript.user_text(turn_id, text)
+
+    @Slot(object)
+    def _turn_ended(self, ended: TurnEnded) -> None:
+        self.transcript.turn_ended(ended.turn_id, ended.reply, ended.reason, ended.metrics)
+        if ended.reason == "nothing":
+            self.notice.show_notice(Notice("No words were understood. Please say it again.", {}))
+        rows = self.transcript.rowCount()
+        if ended.reason == "done" and rows and self.transcript.message(rows - 1).speaker is Speaker.KAZEIA:
+            self._announce(self.transcript.message(rows - 1).text)
+
+    @Slot(object)
+    def _failed(self, error: Failed) -> None:
+        self.banner.show_error(error)
+        self._announce(self.banner.text.text())
+
+    def _announce(self, text: str) -> None:
+        """For screen readers."""
+        if QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    # Settings
+
+    @Slot(object)
+    def apply(self, settings: Settings) -> None:
+        """Take over, save and pass on changed settings."""
+        old, self._settings = self._settings, settings
+        self._bridge.apply(settings)
+        if old.appearance != settings.appearance:
+            self._take_appearance()
+
+    def _take_appearance(self) -> None:
+        appearance = self._settings.appearance
+        self.presence.meter.still = appearance.reduced_motion
+        self.body.reduced_motion = appearance.reduced_motion
+        language = resolve_language(appearance.language)
+        if language != self._words.language:
+            self._words.language = language
+            self.retranslate()
+        self._scheme_changed()
+
+    @Slot()
+    def _scheme_changed(self) -> None:
+        tokens = tokens_for(self._settings.appearance.theme)
+        if tokens is not self._tokens:
+            self._tokens = tokens
+            self._dress()
+
+    # Theme, language, geometry
+
+    @property
+    def tokens(self) -> Tokens:
+        return self._tokens
+
+    def _dress(self) -> None:
+        tokens = self._tokens
+        QApplication.setPalette(palette(tokens))
+        self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
+        self.settings_button.setIcon(icons.icon("settings", tokens.text, 20))
+        for part in (self.chat, self.banner, self.presence, self.panel):
+            part.dress(tokens)
+
+    def retranslate(self) -> None:
+        """Write every text anew in the current language."""
+        tr = self._words.tr
+        self.settings_button.setToolTip(tr("Settings (F1)"))
+        self.settings_button.setAccessibleName(tr("Settings"))
+        self._show_voice()
+        for part in (self.chat, self.banner, self.notice, self.presence, self.panel):
+            part.retranslate()
+        self._load_progress(*self._progress)
+
+    def _show_voice(self) -> None:
+        self._voice_label.setText(self._words.tr("Voice: {name}", name=self._voice) if self._voice else "")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW_PX
+        if narrow is not self._narrow:
+            self._narrow = narrow
+            self.body.set_narrow(narrow)
+            self.presence.set_narrow(narrow)
+            self.setStyleSheet(style_sheet(self._tokens, narrow))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.hide()
+        self.ended_in_time = self._bridge.close()
+        event.accept()

@@ -1,0 +1,209 @@
+"""The settings, generated from the schema: every field of every section, searchable."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from kazeia_desktop.errors import SettingsError
+from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.settings_panel.editors import Value
+from kazeia_desktop.gui.settings_panel.field import SettingField
+from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.words import Words
+from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type
+from kazeia_desktop.settings.store import with_value
+
+_FIELDS_AT_ONCE: Final = 3
+"""Fields made between two turns of the event loop, which must not stand still."""
+
+
+class SettingsPanel(QWidget):
+    """Edits a Settings tree. Emits the new tree; a value that does not fit stays where it was typed."""
+
+    settings_changed = Signal(object)  # Settings
+    close_wanted = Signal()
+    choices_wanted = Signal(str)
+
+    def __init__(self, settings: Settings, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._words = words
+        self._tokens = tokens
+        self.fields: dict[str, SettingField] = {}
+        self._headings: dict[str, QLabel] = {}
+        self._to_make: list[Callable[[], None]] = []
+        self._wanted_section = ""
+        self.setObjectName("panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+        self.title = QLabel(self)
+        self.title.setObjectName("title")
+        self.close_button = QToolButton(self)
+        self.close_button.setObjectName("flat")
+        self.close_button.clicked.connect(self.close_wanted)
+        self.search = QLineEdit(self)
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter)
+        self._glass = self.search.addAction(
+            icons.icon("search", tokens.quiet, 16), QLineEdit.ActionPosition.LeadingPosition
+        )
+        self.nothing = QLabel(self)
+        self.nothing.setObjectName("quiet")
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.hide()
+        content = QWidget()
+        content.setObjectName("fieldsContent")
+        self._column = QVBoxLayout(content)
+        self._column.setContentsMargins(2 * GRID, GRID, 2 * GRID, 2 * GRID)
+        self._column.setSpacing(GRID)
+        self._column.addStretch(1)
+        self._scroll = QScrollArea(self)
+        self._scroll.setObjectName("fields")
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(content)
+        head = QHBoxLayout()
+        head.setContentsMargins(2 * GRID, GRID, GRID, 0)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.close_button)
+        find = QHBoxLayout()
+        find.setContentsMargins(2 * GRID, 0, 2 * GRID, 0)
+        find.addWidget(self.search)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(1, 0, 0, 0)
+        box.setSpacing(GRID)
+        box.addLayout(head)
+        box.addLayout(find)
+        box.addWidget(self.nothing)
+        box.addWidget(self._scroll, 1)
+        self._more = QTimer(self)
+        self._more.setInterval(0)
+        self._more.timeout.connect(self._make_some)
+        self.dress(tokens)
+        self.retranslate()
+
+    # Making it, a few fields at a time
+
+    def prepare(self) -> None:
+        """Make the fields, when the panel is opened for the first time; look up what can be chosen each time."""
+        if not self.fields and not self._to_make:
+            for section in SECTION_TITLES:
+                self._to_make.append(partial(self._make_heading, section))
+                for name in section_type(section).model_fields:
+                    self._to_make.append(partial(self._make_field, section, name))
+            self._more.start()
+        else:
+            self._ask_for_choices()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every field is there."""
+        return bool(self.fields) and not self._to_make
+
+    def _make_some(self) -> None:
+        for make in self._to_make[:_FIELDS_AT_ONCE]:
+            make()
+        del self._to_make[:_FIELDS_AT_ONCE]
+        if not self._to_make:
+            self._more.stop()
+            self._filter(self.search.text())
+            self._ask_for_choices()
+            self.show_section(self._wanted_section)
+
+    def _make_heading(self, section: str) -> None:
+        heading = QLabel(self._words.of(SECTION_TITLES[section]))
+        heading.setObjectName("section")
+        heading.setContentsMargins(0, GRID if self._headings else 0, 0, 0)
+        self._headings[section] = heading
+        self._column.insertWidget(self._column.count() - 1, heading)
+
+    def _make_field(self, section: str, name: str) -> None:
+        key = f"{section}.{name}"
+        info = section_type(section).model_fields[name]
+        field = SettingField(key, info, self._value(key), self._words, self._tokens)
+        field.changed.connect(self._edited)
+        self.fields[key] = field
+        self._column.insertWidget(self._column.count() - 1, field)
+
+    def _ask_for_choices(self) -> None:
+        for kind in dict.fromkeys(f.choices_from for f in self.fields.values() if f.choices_from):
+            self.choices_wanted.emit(kind)
+
+    def set_choices(self, kind: str, found: tuple[Choice, ...]) -> None:
+        """What the machine has, for the fields that asked for it."""
+        for field in self.fields.values():
+            if field.choices_from == kind:
+                field.set_choices(found)
+
+    # Editing
+
+    def _value(self, key: str) -> Value:
+        section, _, name = key.partition(".")
+        value: Value = getattr(getattr(self._settings, section), name)
+        return value
+
+    def _edited(self, key: str, value: Value) -> None:
+        field = self.fields[key]
+        try:
+            changed = with_value(self._settings, key, value)
+        except SettingsError as error:
+            field.show_error(error)
+            return
+        if changed != self._settings:
+            self._settings = changed
+            self.settings_changed.emit(changed)
+        field.show_value(self._value(key))
+
+    # Finding
+
+    def show_section(self, section: str) -> None:
+        """Scroll to a section; also when it is still being made."""
+        self._wanted_section = section
+        heading = self._headings.get(section)
+        if heading is not None and not self._to_make:
+            self._wanted_section = ""
+            self.search.clear()
+            self._column.activate()
+            QTimer.singleShot(0, self, lambda: self._scroll.verticalScrollBar().setValue(heading.y() - GRID))
+
+    def _filter(self, text: str) -> None:
+        needle = text.strip().casefold()
+        found: set[str] = set()
+        for key, field in self.fields.items():
+            section = key.partition(".")[0]
+            titles = (title.casefold() for title in SECTION_TITLES[section])
+            fits = not needle or field.matches(needle) or any(needle in title for title in titles)
+            field.setVisible(fits)
+            if fits:
+                found.add(section)
+        for section, heading in self._headings.items():
+            heading.setVisible(section in found)
+        self.nothing.setVisible(bool(self.fields) and not found)
+
+    # Theme and language
+
+    def dress(self, tokens: Tokens) -> None:
+        """Take over the colours of a theme."""
+        self._tokens = tokens
+        self.close_button.setIcon(icons.icon("close", tokens.text, 18))
+        self._glass.setIcon(icons.icon("search", tokens.quiet, 16))
+        for field in self.fields.values():
+            field.dress(tokens)
+
+    def retranslate(self) -> None:
+        tr = self._words.tr
+        self.title.setText(tr("Settings"))
+        self.close_button.setToolTip(tr("Close the settings"))
+        self.close_button.setAccessibleName(tr("Close the settings"))
+        self.search.setPlaceholderText(tr("Search the settings"))
+        self.search.setAccessibleName(tr("Search the settings"))
+        self.nothing.setText(tr("No setting has this in its name or help."))
+        for section, heading in self._headings.items():
+            heading.setText(self._words.of(SECTION_TITLES[section]))
+        for field in self.fields.values():
+            field.retranslate()

@@ -1,0 +1,188 @@
+"""Colours, sizes and the style sheet. Colour belongs to voices; everything else is neutral.
+
+Fusion draws the widgets; the palette and a short style sheet carry the tokens. Every text colour has
+a contrast of at least 4.5 on the surfaces that it stands on, every line of a control at least 3
+(tests/gui/test_theme.py).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QPalette
+from PySide6.QtWidgets import QApplication
+
+from kazeia_desktop.events import State
+
+BODY_PX: Final = 15
+SMALL_PX: Final = 13
+LINE_HEIGHT: Final = 1.45
+GRID: Final = 8
+RADIUS: Final = 10
+TOUCH_PX: Final = 44
+"""Height of a target on a tablet or in a narrow window (44 pt, the platforms' guideline)."""
+CONTROL_PX: Final = 36
+NARROW_PX: Final = 900
+"""Below this width the settings become a drawer and targets grow."""
+TEXT_COLUMNS: Final = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The colours of one theme, as #RRGGBB."""
+
+    dark: bool
+    ground: str  # behind the conversation
+    surface: str  # bars, panel, Kazeia's messages
+    field: str  # where one types
+    line: str  # separates surfaces; carries no meaning
+    outline: str  # the edge of a control
+    text: str
+    quiet: str  # helps, chips, what is not yet said
+    hover: str
+    user: str
+    user_ground: str
+    kazeia: str
+    thinking: str
+    error: str
+    error_ground: str
+
+
+LIGHT: Final = Tokens(
+    dark=False, ground="#F7F7F8", surface="#FFFFFF", field="#FFFFFF", line="#E2E2E6", outline="#85858F",
+    text="#1B1B1F", quiet="#5C5C66", hover="#EEEEF1", user="#0F766E", user_ground="#E3F3F0", kazeia="#6D28D9",
+    thinking="#B45309", error="#B91C1C", error_ground="#FDECEC",
+)  # fmt: skip
+
+DARK: Final = Tokens(
+    dark=True, ground="#141416", surface="#1D1D21", field="#26262B", line="#34343B", outline="#7C7C88",
+    text="#ECECF0", quiet="#A9A9B4", hover="#2C2C32", user="#2DD4BF", user_ground="#123430", kazeia="#A78BFA",
+    thinking="#FBBF24", error="#F87171", error_ground="#3A1A1C",
+)  # fmt: skip
+
+
+def tokens_for(setting: str) -> Tokens:
+    """The theme that `appearance.theme` ("auto", "light" or "dark") means now."""
+    if setting == "auto":
+        dark = QApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return DARK if dark else LIGHT
+    return DARK if setting == "dark" else LIGHT
+
+
+def state_color(tokens: Tokens, state: State) -> str:
+    """The colour of a state; its icon and word say the same without it."""
+    match state:
+        case State.LISTENING | State.HEARING:
+            return tokens.user
+        case State.THINKING:
+            return tokens.thinking
+        case State.SPEAKING:
+            return tokens.kazeia
+        case State.ERROR:
+            return tokens.error
+        case _:
+            return tokens.quiet
+
+
+def body_font() -> QFont:
+    """The system's font at 15 px."""
+    font = QFont(QApplication.font())
+    font.setPixelSize(BODY_PX)
+    return font
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """For what Fusion draws by itself: menus, tool tips, selections, disabled texts."""
+    made = QPalette()
+    role = QPalette.ColorRole
+    for which, color in (
+        (role.Window, tokens.ground), (role.WindowText, tokens.text), (role.Base, tokens.field),
+        (role.AlternateBase, tokens.surface), (role.Text, tokens.text), (role.Button, tokens.surface),
+        (role.ButtonText, tokens.text), (role.ToolTipBase, tokens.surface), (role.ToolTipText, tokens.text),
+        (role.PlaceholderText, tokens.quiet), (role.Highlight, tokens.user), (role.Accent, tokens.user),
+        (role.HighlightedText, "#062B27" if tokens.dark else "#FFFFFF"), (role.Link, tokens.user),
+        (role.Light, tokens.hover), (role.Midlight, tokens.hover), (role.Mid, tokens.line),
+        (role.Dark, tokens.outline), (role.Shadow, tokens.line),
+    ):  # fmt: skip
+        made.setColor(which, QColor(color))
+    for which in (role.Text, role.ButtonText, role.WindowText):
+        made.setColor(QPalette.ColorGroup.Disabled, which, QColor(tokens.outline))
+    return made
+
+
+def style_sheet(tokens: Tokens, touch: bool) -> str:
+    """The window's style sheet.
+
+    Args:
+        touch: targets of 44 px instead of 36.
+    """
+    t = tokens
+    height = TOUCH_PX if touch else CONTROL_PX
+    inner = height - 2  # the border is inside
+    on_user = "#062B27" if t.dark else "#FFFFFF"
+    return f"""
+    QWidget {{ color: {t.text}; font-size: {BODY_PX}px; }}
+    QMainWindow, QWidget#ground, QScrollArea#chat, QWidget#chatContent {{ background: {t.ground}; border: none; }}
+    QWidget#header {{ background: {t.surface}; border-bottom: 1px solid {t.line}; }}
+    QWidget#presence {{ background: {t.surface}; border-top: 1px solid {t.line}; }}
+    QWidget#panel {{ background: {t.surface}; border-left: 1px solid {t.line}; }}
+    QScrollArea#fields, QWidget#fieldsContent {{ background: {t.surface}; border: none; }}
+    QWidget#scrim {{ background: rgba(0, 0, 0, 110); }}
+    QLabel {{ background: transparent; }}
+    QLabel#quiet, QLabel#help, QLabel#badge {{ color: {t.quiet}; font-size: {SMALL_PX}px; }}
+    QLabel#title {{ font-size: 18px; font-weight: 600; }}
+    QLabel#section {{ font-size: 16px; font-weight: 600; }}
+    QLabel#welcome {{ font-size: 24px; font-weight: 500; }}
+    QLabel#stateWord {{ font-weight: 600; }}
+    QLabel#fieldError {{ color: {t.error}; font-size: {SMALL_PX}px; }}
+    QFrame#userMessage {{ background: {t.user_ground}; border: 1px solid {t.user_ground}; border-radius: {RADIUS}px; }}
+    QFrame#kazeiaMessage {{ background: {t.surface}; border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
+    QLabel#userName {{ color: {t.user}; font-size: {SMALL_PX}px; font-weight: 600; }}
+    QLabel#kazeiaName {{ color: {t.kazeia}; font-size: {SMALL_PX}px; font-weight: 600; }}
+    QLabel#messageText {{ border: 1px solid transparent; border-radius: 4px; }}
+    QLabel#messageText:focus {{ border: 1px solid {t.outline}; }}
+    QFrame#banner {{ background: {t.error_ground}; border: 1px solid {t.error}; border-radius: {RADIUS}px; }}
+    QPushButton, QToolButton {{
+        min-height: {inner}px; border: 1px solid {t.outline}; border-radius: {RADIUS}px;
+        padding: 0 {2 * GRID - 2}px; background: {t.surface};
+    }}
+    QToolButton {{ min-width: {inner}px; padding: 0; }}
+    QToolButton#text {{ padding: 0 {GRID}px; }}
+    QPushButton:hover, QToolButton:hover {{ background: {t.hover}; }}
+    QPushButton:pressed, QToolButton:pressed {{ background: {t.line}; }}
+    QPushButton:disabled, QToolButton:disabled {{ color: {t.outline}; border-color: {t.line}; }}
+    QToolButton:checked {{ background: {t.hover}; border: 2px solid {t.text}; }}
+    QPushButton#primary {{ background: {t.user}; border-color: {t.user}; color: {on_user}; font-weight: 600; }}
+    QPushButton#primary:disabled {{ background: {t.hover}; border-color: {t.line}; color: {t.quiet}; }}
+    QToolButton#flat {{ border-color: transparent; background: transparent; }}
+    QToolButton#flat:hover {{ background: {t.hover}; }}
+    QToolButton#chip {{
+        border-color: transparent; background: transparent; color: {t.quiet}; font-size: {SMALL_PX}px;
+        min-height: {TOUCH_PX - 2 if touch else 22}px; min-width: {TOUCH_PX - 2 if touch else 22}px; padding: 0 6px;
+        border-radius: 6px;
+    }}
+    QToolButton#chip:hover, QToolButton#chip:checked {{ background: {t.hover}; color: {t.text}; }}
+    QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QToolButton#chip:focus {{
+        border: 2px solid {t.text}; }}
+    QPushButton#primary:focus {{ border: 2px solid {t.text}; }}
+    QLineEdit, QPlainTextEdit, QAbstractSpinBox, QComboBox {{
+        background: {t.field}; border: 1px solid {t.outline}; border-radius: {RADIUS}px; padding: 0 {GRID}px;
+        selection-background-color: {t.user}; selection-color: {on_user};
+    }}
+    QLineEdit, QAbstractSpinBox, QComboBox {{ min-height: {inner}px; }}
+    QPlainTextEdit {{ padding: {GRID // 2}px; }}
+    QLineEdit:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{ border: 2px solid {t.text}; }}
+    QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QAbstractSpinBox[wrong="true"], QComboBox[wrong="true"] {{
+        border: 2px solid {t.error}; }}
+    QComboBox QAbstractItemView {{ background: {t.surface}; border: 1px solid {t.outline}; outline: none; }}
+    QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}
+    QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent; }}
+    QCheckBox:focus {{ border: 2px solid {t.text}; }}
+    QProgressBar {{ background: {t.line}; border: none; min-height: 4px; max-height: 4px; border-radius: 2px; }}
+    QProgressBar::chunk {{ background: {t.text}; border-radius: 2px; }}
+    QToolTip {{ background: {t.surface}; color: {t.text}; border: 1px solid {t.outline}; padding: 4px; }}
+    QScrollBar:vertical {{ background: transparent; width: {16 if touch else 12}px; margin: 0; }}
+    QScrollBar::handle:vertical {{ background: {t.outline}; border-radius: 3px; min-height: 32px; margin: 2px 3px; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; }}
+    QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+    """

@@ -1,0 +1,94 @@
+"""First sight of an empty conversation: what to do, and what runs on which part of the machine."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QProgressBar, QVBoxLayout, QWidget
+
+from kazeia_desktop.events import State
+from kazeia_desktop.gui.states import part_word
+from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.words import Words
+
+
+class Welcome(QWidget):
+    """One line that says what to do; under it the progress of loading, or what runs where."""
+
+    def __init__(self, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._state = State.LOADING
+        self._placement: Mapping[str, str] = {}
+        self._progress_text = ""
+        self._line = QLabel(self)
+        self._line.setObjectName("welcome")
+        self._detail = QLabel(self)
+        self._detail.setObjectName("quiet")
+        for label in (self._line, self._detail):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        self.progress = QProgressBar(self)
+        self.progress.setTextVisible(False)
+        self.progress.setRange(0, 100)
+        self.progress.setFixedWidth(240)
+        box = QVBoxLayout(self)
+        box.setSpacing(2 * GRID)
+        box.addStretch(3)
+        box.addWidget(self._line)
+        box.addWidget(self.progress, 0, Qt.AlignmentFlag.AlignHCenter)
+        box.addWidget(self._detail)
+        box.addStretch(4)
+        self.dress(tokens)
+        self.retranslate()
+
+    def dress(self, tokens: Tokens) -> None:
+        """Nothing here has a colour of its own."""
+
+    def set_state(self, state: State) -> None:
+        self._state = state
+        self.retranslate()
+
+    def set_progress(self, text: str, fraction: float) -> None:
+        """What is being loaded; fraction in [0, 1] of the whole start."""
+        self._progress_text = text
+        self.progress.setValue(round(100 * fraction))
+        self.retranslate()
+
+    def set_placement(self, placement: Mapping[str, str]) -> None:
+        """Part -> what runs where."""
+        self._placement = placement
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        tr = self._words.tr
+        loading = self._state is State.LOADING
+        match self._state:
+            case State.LOADING:
+                line = tr("Kazeia is getting ready")
+            case State.ERROR:
+                line = tr("Kazeia cannot start")
+            case State.IDLE:
+                line = tr("Write, I will answer")
+            case State.MUTED:
+                line = tr("The microphone is off: write, or switch it on")
+            case _:
+                line = tr("Speak, I am listening")
+        self._line.setText(line)
+        self.progress.setVisible(loading)
+        self.progress.setAccessibleName(tr("Progress of loading"))
+        if loading:
+            detail = self._progress_text
+        elif self._state is State.ERROR:
+            detail = ""
+        else:
+            detail = "\n".join(
+                tr("{what}: {text}", what=_capital(part_word(part, self._words)), text=where)
+                for part, where in self._placement.items()
+                if where
+            )
+        self._detail.setText(detail)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
