@@ -9,7 +9,10 @@ from kazeia_desktop.settings.schema import TtsSettings
 
 
 class SpeechSynthesizer(Protocol):
-    """Speaks one clause after the other. One thread at a time, but `apply` may come from any; loading happens in the constructor."""
+    """Speaks one clause after the other. One thread at a time, but `apply` may come from any.
+
+    Loading happens in the constructor.
+    """
 
     @property
     def name(self) -> str:

@@ -1,0 +1,95 @@
+"""The model's own chat template, with the text of messages kept out of its reach.
+
+A message's text must not become control tokens ("<|im_end|>" typed by a user). So the template is
+rendered with a placeholder for each text; what stands between the placeholders is the template's and may
+hold control tokens, the texts are tokenised as plain text.
+"""
+
+import datetime
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jinja2
+import jinja2.sandbox
+
+from kazeia_desktop.errors import ModelIncompatibleError
+
+_MARK: Final = "\ue000{}\ue001"  # private use: no template and no model writes it
+_MARKS: Final = re.compile("\ue000(\\d+)\ue001")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """role: "system", "user" or "assistant". tokens: of the text, where they are known."""
+
+    role: str
+    text: str
+    tokens: tuple[int, ...] = ()
+
+
+class ChatTemplate:
+    """A compiled template.
+
+    Args:
+        source: Jinja text of the model's file; None when it has none.
+        bos, eos: texts of those tokens.
+    Raises:
+        ModelIncompatibleError: no template, or one that cannot be used.
+    """
+
+    def __init__(self, source: str | None, bos: str, eos: str) -> None:
+        if not source:
+            raise ModelIncompatibleError(
+                "This model has no chat template: it continues texts but does not converse. Choose an instruct model."
+            )
+        environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.globals["raise_exception"] = _raise
+        environment.globals["strftime_now"] = lambda form: datetime.datetime.now().strftime(form)
+        environment.filters["tojson"] = lambda value, **_: json.dumps(value, ensure_ascii=False)
+        self._values: dict[str, Any] = {"bos_token": bos, "eos_token": eos, "enable_thinking": False, "tools": None}
+        self._has_system = True
+        try:
+            self._template = environment.from_string(source)
+            self._has_system = self._keeps_system()
+            self._fill([Message("user", "x")])
+        except (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
+            reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+            raise ModelIncompatibleError(
+                "The model's chat template cannot be used ({reason}).", reason=reason
+            ) from error
+
+    def _keeps_system(self) -> bool:
+        """Whether the template has a place for a system message; some refuse or drop it."""
+        try:
+            return _MARK.format(0) in self._fill([Message("system", "s"), Message("user", "u")])
+        except jinja2.TemplateError:
+            return False
+
+    def _fill(self, messages: Sequence[Message]) -> str:
+        shown = [{"role": m.role, "content": _MARK.format(i)} for i, m in enumerate(messages)]
+        return self._template.render(messages=shown, add_generation_prompt=True, **self._values)
+
+    def parts(self, messages: Sequence[Message]) -> list[str | Message]:
+        """The prompt for a reply to `messages`: template text and messages in turn."""
+        messages = list(messages)
+        if not self._has_system and messages[0].role == "system":
+            first = messages[1]
+            messages = [Message("user", f"{messages[0].text}\n\n{first.text}"), *messages[2:]]
+        rendered = self._fill(messages)
+        parts: list[str | Message] = []
+        at = 0
+        for mark in _MARKS.finditer(rendered):
+            parts.append(rendered[at : mark.start()])
+            parts.append(messages[int(mark[1])])
+            at = mark.end()
+        parts.append(rendered[at:])
+        return [part for part in parts if part != ""]
+
+
+def _raise(message: str) -> None:
+    raise jinja2.TemplateError(message)
