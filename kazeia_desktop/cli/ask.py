@@ -98,6 +98,7 @@ def _wait(events: Channel[Event], path: Path) -> tuple[UserText, TurnEnded]:
                 sys.stderr.write(translate(template, system_language(), **values) + "\n")
             case Failed(template, values, _, _):
                 failure = InferenceError(template, **values)
+                sys.stderr.write(translate(template, system_language(), **values) + "\n")
             case UserText():
                 said = event
             case StateChanged(State.IDLE):  # the file is at its end and no turn is under way

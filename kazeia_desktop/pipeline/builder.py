@@ -7,7 +7,6 @@ This is the only place that names concrete adapters. `build` opens the devices, 
 hands them to a `Conversation`, which gives each stage its thread.
 """
 
-import importlib.resources
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -45,7 +44,7 @@ LIGHT_VOICE_MODEL = "kokoro-82m"
 
 def voices_dir() -> Path:
     """Where the light voice's style vectors and phoneme table are."""
-    return Path(str(importlib.resources.files("kazeia_desktop"))) / "assets" / "voices"
+    return Path(__file__).parent.parent / "assets" / "voices"
 
 
 def make_recognizer(settings: Settings, store: ModelStore) -> SpeechRecognizer:

@@ -1,0 +1,110 @@
+"""`kazeia chat`: a typed conversation on stdin and stdout."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.translations import system_language
+
+
+def register(commands: Subparsers) -> None:
+    """Add `chat`."""
+    parser = commands.add_parser(
+        "chat",
+        help="typed conversation",
+        description="One message a line on stdin, replies on stdout. Ctrl-C stops a reply, Ctrl-D ends.",
+    )
+    parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
+    parser.add_argument("--language", choices=("fr", "en"), help="default: the setting llm.language")
+    parser.add_argument("--json", action="store_true", help="one JSON line a reply")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.models.store import ModelStore
+    from kazeia_desktop.pipeline.builder import make_session
+    from kazeia_desktop.settings.store import with_value
+
+    paths, settings = load_settings()
+    for name in ("model", "language"):
+        if getattr(options, name):
+            settings = with_value(settings, f"llm.{name}", getattr(options, name))
+    session = make_session(settings, ModelStore(paths.models_dir, Catalog.load()))
+    failed = False
+    try:
+        for line in _lines():
+            try:
+                _reply(session, line, options.json)
+            except KazeiaError as error:
+                failed = True
+                sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
+    finally:
+        session.close()
+    return 1 if failed else 0
+
+
+def _lines() -> Iterator[str]:
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _reply(session: ChatSession, message: str, as_json: bool) -> None:
+    from kazeia_desktop.text.think_filter import ThinkFilter
+
+    cancel = CancelToken()
+    thoughts = ThinkFilter()
+    said: list[str] = []
+    with _ctrl_c_sets(cancel):
+        for raw in session.reply(message, cancel):
+            piece = thoughts.push(raw)
+            said.append(piece)
+            if not as_json:
+                sys.stdout.write(piece)
+                sys.stdout.flush()
+    rest = thoughts.finish()
+    said.append(rest)
+    if not as_json:
+        print_text(rest)
+        return
+    stats = session.stats
+    print_json(
+        {
+            "reply": "".join(said).strip(),
+            "ttft_ms": None if stats.ttft_ms is None else round(stats.ttft_ms, 1),
+            "tokens_per_s": None if stats.tokens_per_s is None else round(stats.tokens_per_s, 2),
+            "prefilled_tokens": stats.prefilled_tokens,
+            "generated_tokens": stats.generated_tokens,
+            "dropped_turns": stats.dropped_turns,
+            "cancelled": cancel.is_set(),
+        }
+    )
+
+
+@contextmanager
+def _ctrl_c_sets(cancel: CancelToken) -> Iterator[None]:
+    """While a reply is written Ctrl-C stops it; otherwise it ends the program."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        cancel.set()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
