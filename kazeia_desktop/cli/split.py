@@ -35,9 +35,9 @@ def run(options: argparse.Namespace) -> int:
     size = options.piece or max(1, len(text))
     thoughts = ThinkFilter()
     splitter = (
-        ClauseSplitter(early_comma=False, max_characters=None)
+        ClauseSplitter(False, language, max_characters=None)
         if options.raw
-        else ClauseSplitter(settings.tts.early_comma)
+        else ClauseSplitter(settings.tts.early_comma, language)
     )
     clauses: list[str] = []
     for at in range(0, len(text), size):
