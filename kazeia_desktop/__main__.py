@@ -12,12 +12,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, or the window when none is given. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments:
-        from kazeia_desktop import cli
+        from kazeia_desktop.cli import main as run_command
 
-        return cli.main(arguments)
-    from kazeia_desktop import app
+        return run_command(arguments)
+    from kazeia_desktop.app import main as open_window
 
-    return app.main()
+    return open_window()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Exit codes: 0, or 1 for an error told in one plain line, or 2 for bad usage.
 import argparse
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     """Parse and run one command; returns its exit code."""
     log.set_up(None)
     try:
+        if os.environ.get("KAZEIA_CPU_ISA"):
+            importlib.import_module("kazeia_desktop._native")  # a value that cannot be used is told by every command
         options = parser(arguments[0]).parse_args(list(arguments))
         code: int = options.run(options)
         return code

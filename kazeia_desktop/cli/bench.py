@@ -2,7 +2,9 @@
 
 import argparse
 
-from kazeia_desktop.cli import bench_llm, bench_stt, bench_turn
+from kazeia_desktop.cli.bench_llm import register as register_llm
+from kazeia_desktop.cli.bench_stt import register as register_stt
+from kazeia_desktop.cli.bench_turn import register as register_turn
 from kazeia_desktop.cli.output import Subparsers
 
 
@@ -14,6 +16,6 @@ def register(commands: Subparsers) -> None:
         description="Measure the stages on this machine, beside peers where installed.",
     )
     kinds = bench.add_subparsers(dest="kind", required=True, metavar="STAGE")
-    bench_stt.register(kinds)
-    bench_llm.register(kinds)
-    bench_turn.register(kinds)
+    register_stt(kinds)
+    register_llm(kinds)
+    register_turn(kinds)

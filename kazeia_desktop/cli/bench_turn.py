@@ -6,9 +6,13 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 from kazeia_desktop.cli.output import Subparsers, print_json, print_text
 from kazeia_desktop.errors import InferenceError, UsageError
+
+SAMPLE_QUESTION: Final = Path("/usr/share/asterisk/sounds/fr_CA_f_June/vm-savefolder.wav")
+"""A human question of 3 s, from Debian's asterisk-core-sounds-fr-wav."""
 
 
 def register(kinds: Subparsers) -> None:
@@ -18,7 +22,7 @@ def register(kinds: Subparsers) -> None:
         help="time a whole spoken turn",
         description="Runs `kazeia ask` on a spoken question several times, each in a process of its own.",
     )
-    parser.add_argument("wav", type=Path, metavar="WAV", help="the spoken question")
+    parser.add_argument("wav", type=Path, nargs="?", default=SAMPLE_QUESTION, metavar="WAV", help="the spoken question")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=run)
@@ -32,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     names = list(turns[0]["metrics"])
     figures: dict[str, dict[str, float]] = {}
     for name in names:
-        values = [turn["metrics"][name] for turn in turns if turn["metrics"][name] is not None]
+        values = [value for turn in turns if (value := turn["metrics"][name]) is not None]
         if values:
             figures[name] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
     if options.json:

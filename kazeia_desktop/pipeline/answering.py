@@ -18,6 +18,7 @@ from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.text.clause_splitter import ClauseSplitter
 from kazeia_desktop.text.normalizer import normalize
 from kazeia_desktop.text.think_filter import ThinkFilter
+from kazeia_desktop.tts.base import SpeechSynthesizer
 
 PartT = TypeVar("PartT")
 
@@ -184,7 +185,7 @@ class SplitStage:
         self,
         desk: TurnDesk,
         inbox: Channel[TextDelta],
-        clauses: Channel[Clause],
+        clauses: Channel[Clause | Reload[SpeechSynthesizer]],
         remember: Callable[[Clause], None],
         settings: TtsSettings,
     ) -> None:

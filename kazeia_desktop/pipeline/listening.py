@@ -11,9 +11,11 @@ from kazeia_desktop.audio.base import FrameSource
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import Level, State
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utterance
+from kazeia_desktop.pipeline.answering import Reload
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel
+from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.vad.endpointing import SpeechDetector, SpeechDiscarded, SpeechHeard, UtteranceEnded
 
 _LEVEL_PERIOD_S: Final = 1 / 15
@@ -41,7 +43,7 @@ class ListenStage:
         desk: TurnDesk,
         source: FrameSource,
         detector: SpeechDetector,
-        utterances: Channel[Utterance],
+        utterances: Channel[Utterance | Reload[SpeechRecognizer]],
         interrupt: Callable[[Turn], bool],
         half_duplex: Callable[[], bool],
     ) -> None:

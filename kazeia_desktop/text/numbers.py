@@ -211,8 +211,8 @@ _YEAR_EN: Final = re.compile(r"(?<![\d.,$€£])(1[1-9]\d{2}|20\d{2})(?![\d.,]\d
 _CENTURY: Final = re.compile(rf"\b(?=[IVXLC])({_ROMAN_SHAPE})(ers?|ème|e|è)\b(?=\s+(?:siècle|millénaire|arrond))")
 _RULER: Final = re.compile(rf"(?<=[a-zà-ÿ]) (?=[IVX])({_ROMAN_SHAPE})(er|ère)?\b(?!['’\-])")
 _FEMININE_FR: Final = re.compile(
-    r"(?<![\d.,])(\d{0,8}1) (?=(?:heure|minute|seconde|fois|semaine|année|journée|nuit|personne|femme|fille|page|partie|"
-    r"question|réponse|chose|ligne|étape|tasse|cuillère|tonne|ville|place|pièce|maison|voiture|chambre)s?\b)"
+    r"(?<![\d.,])(\d{0,8}1) (?=(?:heure|minute|seconde|fois|semaine|année|journée|nuit|personne|femme|fille|page|"
+    r"partie|question|réponse|chose|ligne|étape|tasse|cuillère|tonne|ville|place|pièce|maison|voiture|chambre)s?\b)"
 )
 _SPACED_NUMBER: Final = re.compile(rf"(?<![\w.,])({_NUMBER})(?![\w])")
 _ANY_FIGURES: Final = re.compile(_NUMBER)
