@@ -1,11 +1,13 @@
 """One message as it is seen: who, what, and small quiet facts under it."""
 
 import html
+import math
+import re
 from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QTextDocument
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.theme import BODY_PX, GRID, LINE_HEIGHT, SMALL_PX, Tokens
@@ -15,7 +17,7 @@ from kazeia_desktop.gui.words import Words
 _PADDING: Final = 14
 _LINE_PX: Final = round(BODY_PX * LINE_HEIGHT)
 _PENDING: Final = "…"
-_SLACK: Final = 4  # the focus border of the text, and rounding of text widths
+_SLACK: Final = 2  # the focus border of the text, and rounding of text widths
 
 
 class Bubble(QFrame):
@@ -37,16 +39,23 @@ class Bubble(QFrame):
         self._text.setObjectName("messageText")
         self._text.setTextFormat(Qt.TextFormat.RichText)
         self._text.setWordWrap(True)
+        self._text.setIndent(0)
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._fate = QLabel(self)
         self._fate.setObjectName("quiet")
-        self._chip = self._tool()
+        self._chip = QPushButton(self)
+        self._chip.setObjectName("metrics")
+        self._chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._chip.setCursor(Qt.CursorShape.PointingHandCursor)
         self._chip.setCheckable(True)
         self._chip.toggled.connect(lambda _: self._lay_out())
         self._copy = self._tool()
         self._copy.clicked.connect(self.copy)
+        keep = self._copy.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)
+        self._copy.setSizePolicy(keep)
         self._breakdown = QLabel(self)
         self._breakdown.setObjectName("quiet")
         self._breakdown.setWordWrap(True)
@@ -54,22 +63,23 @@ class Bubble(QFrame):
         self._foot = QWidget(self)
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(0, 0, 0, 0)
-        foot.setSpacing(GRID // 2)
+        foot.setSpacing(GRID)
         foot.addWidget(self._fate)
         foot.addWidget(self._chip)
         foot.addStretch(1)
-        head = QHBoxLayout()
-        head.setContentsMargins(0, 0, 0, 0)
-        head.addWidget(self._name)
-        head.addStretch(1)
-        head.addWidget(self._copy)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(_PADDING, GRID // 2, GRID, GRID + 2)
-        box.setSpacing(2)
-        box.addLayout(head)
-        box.addWidget(self._text)
-        box.addWidget(self._foot)
-        box.addWidget(self._breakdown)
+        said = QVBoxLayout()
+        said.setSpacing(2)
+        said.addWidget(self._name)
+        said.addWidget(self._text)
+        said.addWidget(self._foot)
+        said.addWidget(self._breakdown)
+        said.addStretch(1)
+        box = QHBoxLayout(self)
+        box.setContentsMargins(_PADDING, GRID, GRID // 2, GRID + 3)
+        box.setSpacing(GRID // 2)
+        box.addLayout(said, 1)
+        box.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignTop)
+        box.addSpacing(GRID // 2)
         self.dress(tokens)
         self.retranslate()
 
@@ -151,7 +161,7 @@ class Bubble(QFrame):
                 ("total_ms", tr("whole turn")),
             )
         ]
-        known = [f"{label}\u00a0{words.seconds(value)}" for label, value in rows if value is not None]
+        known = [f"{label} {words.seconds(value)}".replace(" ", "\u00a0") for label, value in rows if value is not None]
         headline = first if first is not None else total
         self._chip.setVisible(headline is not None)
         if headline is not None:
@@ -166,30 +176,34 @@ class Bubble(QFrame):
         """Sizes are set, not negotiated: no layout has to ask hundreds of texts for their height."""
         self._breakdown.setVisible(self._chip.isChecked() and not self._chip.isHidden())
         self._foot.setVisible(not (self._fate.isHidden() and self._chip.isHidden()))
-        inner = self._width - _PADDING - GRID - 2
+        for part in (self._text, self._copy, self._chip, self._name):
+            part.ensurePolished()
+        around = _PADDING + 2 * GRID + self._copy.sizeHint().width() + 2
+        inner = self._width - around
         document = QTextDocument()
         document.setDefaultFont(self._text.font())
         document.setDocumentMargin(0)
         document.setHtml(self._text.text())
         document.setTextWidth(inner - _SLACK)
-        needed = int(document.idealWidth()) + 1 + _SLACK
-        needed = max(needed, self._name.sizeHint().width() + self._copy.sizeHint().width() + 3 * GRID)
+        needed = math.ceil(document.idealWidth()) + _SLACK
+        needed = max(needed, self._name.sizeHint().width())
         if not self._foot.isHidden():
             needed = max(needed, self._foot.sizeHint().width())
         if not self._breakdown.isHidden():
             needed = inner
         width = min(inner, needed)
         document.setTextWidth(width - _SLACK)
-        self._text.setFixedSize(width, int(document.size().height()) + _SLACK)
+        self._text.setFixedSize(width, math.ceil(document.size().height()) + _SLACK)
         self._breakdown.setFixedWidth(width)
         if not self._breakdown.isHidden():
             self._breakdown.setFixedHeight(max(SMALL_PX, self._breakdown.heightForWidth(width)))
-        self.setFixedWidth(width + _PADDING + GRID + 2)
         layout = self.layout()
         if layout is not None:
             layout.activate()
-            self.setFixedHeight(layout.sizeHint().height())
+            self.setFixedSize(width + around, layout.sizeHint().height())
 
 
 def _escaped(text: str) -> str:
+    """As HTML; French signs keep to their word, so that no line begins with a question mark."""
+    text = re.sub(r" ([?!;:»])", "\u202f\\1", text).replace("« ", "«\u202f")
     return html.escape(text).replace("\n", "<br>")

@@ -67,8 +67,6 @@ class PresenceBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.meter = LevelMeter(tokens, self)
-        self._icon = QLabel(self)
-        self._icon.setFixedSize(18, 18)
         self.word = QLabel(self)
         self.word.setObjectName("stateWord")
         self.hint = QLabel(self)
@@ -96,13 +94,8 @@ class PresenceBar(QWidget):
 
         said = QVBoxLayout()
         said.setSpacing(0)
-        line = QHBoxLayout()
-        line.setSpacing(6)
-        line.addWidget(self._icon)
-        line.addWidget(self.word)
-        line.addStretch(1)
         said.addStretch(1)
-        said.addLayout(line)
+        said.addWidget(self.word)
         said.addWidget(self.hint)
         said.addStretch(1)
         self._said = QWidget(self)
@@ -229,7 +222,6 @@ class PresenceBar(QWidget):
     def _show_state(self) -> None:
         tr, tokens, state = self._words.tr, self._tokens, self._state
         color = state_color(tokens, state)
-        self._icon.setPixmap(icons.icon(f"state-{state}", color, 18).pixmap(18, 18))
         word = state_word(state, self._words)
         self.word.setText(word)
         self.word.setStyleSheet(f"color: {color}")

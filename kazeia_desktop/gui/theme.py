@@ -161,18 +161,31 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
         min-height: {TOUCH_PX - 2 if touch else 22}px; min-width: {TOUCH_PX - 2 if touch else 22}px; padding: 0 6px;
         border-radius: 6px;
     }}
+    QPushButton#metrics {{
+        border: 1px solid transparent; border-radius: 4px; background: transparent; color: {t.quiet};
+        font-size: {SMALL_PX}px; padding: 0; text-align: left; min-height: {TOUCH_PX - 2 if touch else 22}px;
+    }}
+    QPushButton#metrics:hover, QPushButton#metrics:checked {{ color: {t.text}; background: transparent; }}
+    QPushButton#metrics:focus {{ border: 1px solid {t.text}; }}
     QToolButton#chip:hover, QToolButton#chip:checked {{ background: {t.hover}; color: {t.text}; }}
     QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QToolButton#chip:focus {{
         border: 2px solid {t.text}; }}
     QPushButton#primary:focus {{ border: 2px solid {t.text}; }}
-    QLineEdit, QPlainTextEdit, QAbstractSpinBox, QComboBox {{
+    QLineEdit, QPlainTextEdit, QComboBox {{
         background: {t.field}; border: 1px solid {t.outline}; border-radius: {RADIUS}px; padding: 0 {GRID}px;
         selection-background-color: {t.user}; selection-color: {on_user};
     }}
-    QLineEdit, QAbstractSpinBox, QComboBox {{ min-height: {inner}px; }}
+    QLineEdit, QComboBox {{ min-height: {inner}px; placeholder-text-color: {t.quiet}; }}
+    QComboBox QLineEdit {{
+        min-height: 0; border: none; background: transparent; padding: 0;
+    }}
+    QLineEdit QToolButton {{ min-height: 0; min-width: 0; border: none; background: transparent; padding: 0; }}
+    QComboBox {{ padding-right: 32px; }}
+    QComboBox::drop-down {{ border: none; width: 32px; }}
+    QComboBox::down-arrow {{ image: none; }}
     QPlainTextEdit {{ padding: {GRID // 2}px; }}
-    QLineEdit:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{ border: 2px solid {t.text}; }}
-    QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QAbstractSpinBox[wrong="true"], QComboBox[wrong="true"] {{
+    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border: 2px solid {t.text}; }}
+    QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] {{
         border: 2px solid {t.error}; }}
     QComboBox QAbstractItemView {{ background: {t.surface}; border: 1px solid {t.outline}; outline: none; }}
     QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}

@@ -1,18 +1,23 @@
 """One editor a type of setting. All speak the same way: `value`, `show_value`, `edited`."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QLocale, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QValidator, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QPlainTextEdit, QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QToolButton, QWidget
 
+from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.words import Words
 
 Value = str | int | float | bool
 
 SMALLEST_STEP: Final = 0.001
 """Numbers are edited with three decimals."""
+_ARROW: Final = 16
 _PAUSE_MS: Final = 800
 """A long text is taken over when typing pauses."""
 
@@ -34,8 +39,16 @@ class Editor(QObject):
         """Without `edited`."""
         raise NotImplementedError
 
-    def set_locale(self, locale: QLocale) -> None:
-        """How numbers are written."""
+    @property
+    def extras(self) -> Sequence[QToolButton]:
+        """Buttons that stand beside the widget."""
+        return ()
+
+    def dress(self, tokens: Tokens) -> None:
+        """Take over the colours of a theme."""
+
+    def retranslate(self, words: Words, title: str) -> None:
+        """Numbers and names in the current language; title: of the setting."""
 
     def set_choices(self, choices: Sequence[Choice]) -> None:
         """What can be chosen, where something can."""
@@ -49,6 +62,9 @@ class SwitchEditor(Editor):
         super().__init__(self.box)
         self.box.clicked.connect(lambda _: self.edited.emit())
 
+    def retranslate(self, words: Words, title: str) -> None:
+        self.box.setText(words.tr("on"))
+
     def value(self) -> bool:
         return self.box.isChecked()
 
@@ -56,74 +72,97 @@ class SwitchEditor(Editor):
         self.box.setChecked(bool(value))
 
 
-class _Spin(QDoubleSpinBox):
-    """Takes any number that is typed, so that one out of range can be explained; the arrows stay in range."""
+class _NumberField(QLineEdit):
+    """Takes anything that is typed, so that what does not fit can be explained; the arrows stay in range."""
 
-    def __init__(self, low: float, high: float, decimals: int) -> None:
-        super().__init__()
-        self._low, self._high = low, high
-        self.setDecimals(decimals)
-        self.setRange(-1e12, 1e12)
-        self.setKeyboardTracking(False)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    stepped = Signal(int)
 
-    def stepBy(self, steps: int) -> None:
-        self.setValue(min(self._high, max(self._low, self.value() + steps * self.singleStep())))
-
-    def stepEnabled(self) -> QDoubleSpinBox.StepEnabledFlag:
-        flags = QDoubleSpinBox.StepEnabledFlag.StepNone
-        if self.value() > self._low:
-            flags |= QDoubleSpinBox.StepEnabledFlag.StepDownEnabled
-        if self.value() < self._high:
-            flags |= QDoubleSpinBox.StepEnabledFlag.StepUpEnabled
-        return flags
-
-    def textFromValue(self, value: float) -> str:
-        """Without zeros that say nothing: 0,5 instead of 0,50."""
-        text = super().textFromValue(value)
-        point = self.locale().decimalPoint()
-        return text.rstrip("0").rstrip(point) if point in text else text
-
-    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """A comma and a point are both decimal signs."""
-        point = self.locale().decimalPoint()
-        text = text.replace("." if point == "," else ",", point)
-        state, fixed, at = super().validate(text, position)
-        return state, fixed, at
-
-    def valueFromText(self, text: str) -> float:
-        point = self.locale().decimalPoint()
-        return super().valueFromText(text.replace("." if point == "," else ",", point))
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # scrolls the panel; nobody wants to change a setting by passing over it
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1, Qt.Key.Key_PageUp: 10, Qt.Key.Key_PageDown: -10}
+        step = steps.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self.stepped.emit(step)
 
 
 class NumberEditor(Editor):
-    """A number with arrows. whole: only integers."""
+    """A number with buttons for less and more. whole: only integers."""
 
     def __init__(self, low: float, high: float, whole: bool) -> None:
-        self.spin = _Spin(low, high, 0 if whole else 3)
-        super().__init__(self.spin)
-        self._whole = whole
+        self.field = _NumberField()
+        self.field.setMinimumWidth(64)
+        super().__init__(self.field)
+        self._low, self._high, self.whole = low, high, whole
         span = high - low
-        self.spin.setSingleStep((1 if span <= 1000 else 10 if span <= 5000 else 256) if whole else 0.05)
-        self.spin.valueChanged.connect(lambda _: self.edited.emit())
+        self._step = (1 if span <= 1000 else 10 if span <= 5000 else 256) if whole else 0.05
+        self._locale = QLocale.c()
+        self._last: int | float = 0
+        self.field.editingFinished.connect(self._finished)
+        self.field.stepped.connect(self._step_by)
+        self.less, self.more = self._stepper(-1), self._stepper(1)
 
-    def value(self) -> int | float:
-        return round(self.spin.value()) if self._whole else round(self.spin.value(), 3)
+    def _stepper(self, step: int) -> QToolButton:
+        button = QToolButton()
+        button.setAutoRepeat(True)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the arrow keys do the same in the field
+        button.clicked.connect(lambda: self._step_by(step))
+        return button
+
+    @property
+    def extras(self) -> Sequence[QToolButton]:
+        return (self.less, self.more)
+
+    def dress(self, tokens: Tokens) -> None:
+        self.less.setIcon(icons.icon("minus", tokens.text, _ARROW))
+        self.more.setIcon(icons.icon("plus", tokens.text, _ARROW))
+
+    def retranslate(self, words: Words, title: str) -> None:
+        kept = self.value()
+        self._locale = words.locale
+        if not isinstance(kept, str):
+            self.field.setText(self._written(kept))
+        for button, told in (
+            (self.less, words.tr("Less: {title}", title=title)),
+            (self.more, words.tr("More: {title}", title=title)),
+        ):
+            button.setAccessibleName(told)
+            button.setToolTip(told)
+
+    def value(self) -> int | float | str:
+        """What was typed, as a number where it is one. A comma and a point are both decimal signs."""
+        text = self.field.text().strip()
+        try:
+            number = float(text.replace(",", ".").replace("\u2212", "-"))
+        except ValueError:
+            return text
+        if not math.isfinite(number):
+            return text
+        return int(number) if self.whole and number == int(number) else number
 
     def show_value(self, value: Value) -> None:
-        if float(value) != self.spin.value():
-            blocked = self.spin.blockSignals(True)
-            self.spin.setValue(float(value))
-            self.spin.blockSignals(blocked)
+        self._last = float(value) if not self.whole else int(value)
+        if self.value() != self._last:
+            self.field.setText(self._written(self._last))
 
-    def set_locale(self, locale: QLocale) -> None:
-        self.spin.setLocale(locale)
+    def _written(self, number: int | float) -> str:
+        return self._locale.toString(float(number), "g", 10)
+
+    def _finished(self) -> None:
+        if self.value() != self._last:
+            self.edited.emit()
+
+    def _step_by(self, steps: int) -> None:
+        value = self.value()
+        start = self._last if isinstance(value, str) else value
+        moved = round(start + steps * self._step, 3)
+        self.field.setText(self._written(min(self._high, max(self._low, moved))))
+        self.edited.emit()
 
 
 class _Combo(QComboBox):
+    """Draws its own arrow: a style sheet cannot tint one."""
+
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -132,6 +171,14 @@ class _Combo(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        color = self.palette().color(QPalette.ColorRole.ButtonText).name()
+        painter = QPainter(self)
+        icons.icon("chevron", color, _ARROW).paint(
+            painter, self.width() - _ARROW - GRID, (self.height() - _ARROW) // 2, _ARROW, _ARROW
+        )
 
 
 class ChoiceEditor(Editor):

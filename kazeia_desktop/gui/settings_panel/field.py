@@ -72,19 +72,21 @@ class SettingField(QWidget):
         head = QHBoxLayout()
         head.setSpacing(GRID // 2)
         head.addWidget(self.title, 1)
-        head.addWidget(self.reset)
+        head.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
         edit = QHBoxLayout()
-        edit.setSpacing(GRID)
+        edit.setSpacing(GRID - 2)
         edit.addWidget(self.editor.widget, 1)
         edit.addWidget(self.unit)
+        for button in self.editor.extras:
+            edit.addWidget(button)
+        edit.addWidget(self.reset)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, GRID)
-        box.setSpacing(2)
+        box.setSpacing(GRID // 2)
         box.addLayout(head)
         box.addLayout(edit)
         box.addWidget(self.wrong)
         box.addWidget(self.help)
-        box.addWidget(self.badge)
         self.editor.edited.connect(lambda: self.changed.emit(self.key, self.editor.value()))
         self.dress(tokens)
         self.retranslate()
@@ -137,7 +139,11 @@ class SettingField(QWidget):
             return ""
         if isinstance(self.editor, NumberEditor):
             low, high = (words.locale.toString(float(x), "g", 10) for x in (self.low, self.high))
-            return words.tr("Between {low} and {high}, please; the value before still counts.", low=low, high=high)
+            if self.editor.whole:
+                return words.tr(
+                    "A whole number between {low} and {high}; the value before still counts.", low=low, high=high
+                )
+            return words.tr("A number between {low} and {high}; the value before still counts.", low=low, high=high)
         return words.told(error.template, error.values)
 
     def matches(self, needle: str) -> bool:
@@ -148,6 +154,7 @@ class SettingField(QWidget):
     def dress(self, tokens: Tokens) -> None:
         """Take over the colours of a theme."""
         self.reset.setIcon(icons.icon("reset", tokens.quiet, 16))
+        self.editor.dress(tokens)
 
     def retranslate(self) -> None:
         words = self._words
@@ -159,7 +166,7 @@ class SettingField(QWidget):
         told = words.tr("Back to the default of “{title}”", title=title)
         self.reset.setToolTip(told)
         self.reset.setAccessibleName(told)
-        self.editor.set_locale(words.locale)
+        self.editor.retranslate(words, title)
         self._fill_choices()
         self.wrong.setText(self._error_text())
         self._describe()
@@ -177,8 +184,6 @@ class SettingField(QWidget):
         widget = self.editor.widget
         widget.setAccessibleName(" ".join(filter(None, (self.title.text(), self.unit.text()))))
         widget.setAccessibleDescription(" ".join(filter(None, (self.wrong.text(), self.help.text()))))
-        if isinstance(self.editor, SwitchEditor):
-            self.editor.box.setText(self._words.tr("on"))
 
     def _reset(self) -> None:
         self.changed.emit(self.key, self._default)

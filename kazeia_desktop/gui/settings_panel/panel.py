@@ -58,7 +58,7 @@ class SettingsPanel(QWidget):
         content = QWidget()
         content.setObjectName("fieldsContent")
         self._column = QVBoxLayout(content)
-        self._column.setContentsMargins(2 * GRID, GRID, 2 * GRID, 2 * GRID)
+        self._column.setContentsMargins(2 * GRID, 0, GRID, 2 * GRID)
         self._column.setSpacing(GRID)
         self._column.addStretch(1)
         self._scroll = QScrollArea(self)
@@ -68,7 +68,7 @@ class SettingsPanel(QWidget):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(content)
         head = QHBoxLayout()
-        head.setContentsMargins(2 * GRID, GRID, GRID, 0)
+        head.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
         head.addWidget(self.title, 1)
         head.addWidget(self.close_button)
         find = QHBoxLayout()
@@ -106,9 +106,9 @@ class SettingsPanel(QWidget):
         return bool(self.fields) and not self._to_make
 
     def _make_some(self) -> None:
-        for make in self._to_make[:_FIELDS_AT_ONCE]:
+        now, self._to_make = self._to_make[:_FIELDS_AT_ONCE], self._to_make[_FIELDS_AT_ONCE:]
+        for make in now:
             make()
-        del self._to_make[:_FIELDS_AT_ONCE]
         if not self._to_make:
             self._more.stop()
             self._filter(self.search.text())
