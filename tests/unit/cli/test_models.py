@@ -177,5 +177,5 @@ def test_graphs_are_prepared_after_a_recognition_model(
     monkeypatch.setitem(sys.modules, "kazeia_desktop.stt.export", Export)  # type: ignore[arg-type]
     monkeypatch.setattr("kazeia_desktop.stt.export", Export, raising=False)
     models._prepare("whisper-base", kazeia_home)
-    assert Export.asked == [(kazeia_home, "int8")]
+    assert Export.asked == [(kazeia_home, "mixed")]
     assert "being prepared" in capsys.readouterr().err
