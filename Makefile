@@ -79,10 +79,14 @@ $(STAMPS)/llama: constraints.txt tools/build_llama.py $(STAMPS)/venv
 	@$(BIN)/python tools/build_llama.py constraints.txt build/llama-cpp-python.log
 	@touch $@
 
-$(STAMPS)/build: pyproject.toml $(NATIVE_SOURCES) $(STAMPS)/llama
-	$(PIP_INSTALL) --no-build-isolation --editable .
+$(STAMPS)/dependencies: pyproject.toml constraints.txt tools/requirements.py $(STAMPS)/llama
+	$(PIP_INSTALL) --requirement <($(BIN)/python tools/requirements.py)
 	@touch $@
 
-$(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/build
-	$(PIP_INSTALL) $$($(BIN)/python tools/dev_requirements.py)
+$(STAMPS)/build: $(NATIVE_SOURCES) $(STAMPS)/dependencies
+	$(PIP_INSTALL) --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/dependencies $(STAMPS)/build
+	$(PIP_INSTALL) --requirement <($(BIN)/python tools/requirements.py dev)
 	@touch $@
