@@ -138,7 +138,7 @@ class WhisperWeights:
         vocabulary = self.raw("decoder/embeddings/weight").shape
         positions = self.raw("encoder/position_encodings/encodings").shape
         text_positions = self.raw("decoder/position_encodings/encodings").shape
-        heads = int(self.raw("encoder/num_heads").reshape(-1)[0]) if self.raw("encoder/num_heads").size else 0
+        heads = self._number("encoder/num_heads")
         if len(conv) != 3 or len(vocabulary) != 2 or len(positions) != 2 or len(text_positions) != 2:
             raise self._corrupt("its tensors have other dimensions than Whisper's")
         width = conv[0]
@@ -155,6 +155,13 @@ class WhisperWeights:
             text_positions[0],
         )
 
+    def _number(self, name: str) -> int:
+        """A tensor that holds one whole number."""
+        tensor = self.raw(name)
+        if tensor.size != 1 or not np.isfinite(tensor).all():
+            raise self._corrupt(f"tensor {name}")
+        return int(tensor.reshape(-1)[0])
+
     def _n_layers(self, side: str) -> int:
         layers = {name.split("/")[1] for name in self._tensors if name.startswith(f"{side}/layer_") and "/ffn/" in name}
         if not layers or layers != {f"layer_{i}" for i in range(len(layers))}:
@@ -164,7 +171,7 @@ class WhisperWeights:
     @property
     def activation(self) -> str:
         """ "gelu" or "relu". CTranslate2's codes: 0 ReLU, 1 GELU (tanh), 3 GELU."""
-        code = int(self.raw("decoder/activation").reshape(-1)[0])
+        code = self._number("decoder/activation")
         names = {0: "relu", 1: "gelu_tanh", 3: "gelu"}
         if code not in names:
             raise self._corrupt(f"activation {code}")
@@ -184,7 +191,7 @@ def read_config(model_dir: Path) -> dict[str, Any]:
         raise ModelMissingError(
             "The file {file} is missing: run `kazeia models get {name}`.", file=str(path), name=model_dir.name
         ) from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         config = None
     if not isinstance(config, dict):
         raise ModelCorruptError(
