@@ -5,11 +5,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from kazeia_desktop.audio import devices
+from kazeia_desktop.audio import devices, portaudio
 from kazeia_desktop.audio.resampler import Resampler
 from kazeia_desktop.audio.ring_buffer import RingBuffer
 from kazeia_desktop.errors import AudioDeviceError
@@ -20,38 +20,85 @@ from kazeia_desktop.settings.schema import AudioSettings
 _log = logging.getLogger(__name__)
 
 _RING_S: Final = 4.0
+_LATENCY_S: Final = 0.03
+"""One frame. Less makes more callbacks, and each has to wait for the interpreter's lock."""
+_FIRST_DATA_S: Final = 3.0  # a Bluetooth headset takes so long to change to its profile with a microphone
 _SILENT_DEVICE_S: Final = 1.0  # delivers nothing
 _ZERO_DEVICE_S: Final = 2.0  # delivers exact zeros, as a muted or unplugged one does
-_RETRY_S: Final = 5.0
-_POLL_S: Final = 0.008
+_PROBE_S: Final = 2.0  # so long the wanted device may take to give a sound before it counts as still dead
+_FIRST_RETRY_S: Final = 5.0
+_LAST_RETRY_S: Final = 60.0
+_QUIET_S: Final = 2.0
+_QUIET_LEVEL: Final = 0.02
+
+
+class _Line:
+    """One open device. The callback changes the ring and `arrived_s`; the reader changes the rest."""
+
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.ring = RingBuffer(1)
+        self.arrived_s = 0.0  # when the callback last brought something; 0 before
+        self.opened_s = clock()
+        self.sound_s = self.opened_s  # when it last was more than zeros
+        self.opened = devices.open_stream("input", name, CAPTURE_RATE_HZ, _LATENCY_S, self._callback)
+        self.name = self.opened.device.name
+        same = self.opened.rate_hz == CAPTURE_RATE_HZ
+        self.resampler = None if same else Resampler(self.opened.rate_hz, CAPTURE_RATE_HZ)
+        devices.start_stream("input", self.opened)
+
+    def _callback(self, rate_hz: int) -> Callable[[FloatArray, int, object, object], None]:
+        self.ring = ring = RingBuffer(int(_RING_S * rate_hz))
+
+        def write(data: FloatArray, n_frames: int, when: object, status: object) -> None:
+            """Mixes to mono, copies, returns."""
+            ring.write(data[:, 0] if data.shape[1] == 1 else data.mean(axis=1))
+            self.arrived_s = self._clock()
+
+        return write
+
+    def is_dead(self, now_s: float) -> bool:
+        """Nothing comes any more, or nothing ever came."""
+        if self.arrived_s == 0.0:
+            return now_s - self.opened_s > _FIRST_DATA_S
+        return now_s - self.arrived_s > _SILENT_DEVICE_S
+
+    def close(self) -> None:
+        portaudio.close(self.opened.stream, abort=True)
 
 
 class Capture:
     """FrameSource on a device of PortAudio.
 
     `read` is the watchdog too: a device that delivers nothing for a second, or exact zeros for two, is
-    left for the system's default, and taken again when it is back. `start`, `read` and `stop` may be
-    called from different threads.
+    left for the system's default, and taken again when it gives sound. `start`, `read` and `stop` may be
+    called from different threads; only `read` changes devices after `start`.
 
     Args:
         emit: told of every change of device.
+        clock: seconds, as time.monotonic.
     """
 
-    def __init__(self, settings: AudioSettings, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self, settings: AudioSettings, emit: Callable[[Event], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._settings = settings
         self._emit = emit
-        self._lock = threading.RLock()
-        self._stream: Any = None
-        self._ring = RingBuffer(1)
-        self._resampler: Resampler | None = None
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._line: _Line | None = None
+        self._probe: _Line | None = None  # the wanted device, listened to for signs of life
         self._ready = np.zeros(0, np.float32)  # at 16 kHz, not yet handed out
         self._stopped = threading.Event()
         self._changed = False
-        self._last_data_s = 0.0
-        self._last_sound_s = 0.0
         self._fell_back = False  # the default stands in for the wanted device
-        self._retry_s = 0.0  # not before this time is a device tried again
-        self.device_name = ""
+        self._n_deaths = 0  # of lines in a row that gave nothing
+        self._retry_at_s = 0.0  # not before this time is a device tried again
+        self._retry_s = _FIRST_RETRY_S
+        self._loud_s = 0.0  # when somebody may have spoken
+        self._dropped = 0
+        self.bad_samples = 0
+        """Samples that were not numbers and became zeros."""
 
     def start(self) -> None:
         """Open the device of the settings.
@@ -59,44 +106,37 @@ class Capture:
         Raises:
             AudioDeviceError: there is none, or it refuses every format.
         """
+        wanted = self._settings.input_device
+        self._fell_back = False
         try:
-            self._open(self._settings.input_device)
+            self._open(wanted)
         except AudioDeviceError:
-            if not self._settings.input_device:
+            if not wanted:
                 raise
             self._open("")
-            self._fell_back = True
-            self._retry_s = time.monotonic() + _RETRY_S
-            self._emit(
-                Notice(
-                    "The microphone {lost} gives no sound: {used} is used.",
-                    {"lost": self._settings.input_device, "used": self.device_name},
-                )
-            )
+            self._begin_fallback()
+            self._tell("The microphone {lost} is not there: {used} is used.", lost=wanted, used=self.device_name)
 
     def apply(self, settings: AudioSettings) -> None:
         """Another device is opened by the next `read`."""
-        with self._lock:
-            self._changed = self._changed or settings.input_device != self._settings.input_device
-            self._settings = settings
+        self._changed = self._changed or settings.input_device != self._settings.input_device
+        self._settings = settings
 
     def read(self, timeout_s: float) -> AudioFrame | None:
         """The next 32 ms. EOFError after `stop`. None again and again while there is no device."""
-        deadline = time.monotonic() + timeout_s
+        deadline = self._clock() + timeout_s
         while not self._stopped.is_set():
             if self._changed:
                 self._switch()
             self._collect()
             if len(self._ready) >= CAPTURE_FRAME_SAMPLES:
-                samples = self._ready[:CAPTURE_FRAME_SAMPLES]
-                self._ready = self._ready[CAPTURE_FRAME_SAMPLES:]
-                behind_s = len(self._ready) / CAPTURE_RATE_HZ
-                return AudioFrame(samples, self._last_data_s - behind_s)
-            now = time.monotonic()
-            self._watch(now)
-            if now >= deadline:
+                return self._next_frame()
+            now_s = self._clock()
+            self._watch(now_s)
+            if now_s >= deadline:
                 return None
-            self._stopped.wait(_POLL_S)
+            missing_s = (CAPTURE_FRAME_SAMPLES - len(self._ready)) / CAPTURE_RATE_HZ
+            self._stopped.wait(min(max(missing_s, 0.004), 0.02, deadline - now_s))
         raise EOFError
 
     def stop(self) -> None:
@@ -104,142 +144,177 @@ class Capture:
         self._close()
 
     @property
+    def device_name(self) -> str:
+        """The device in use; "" without one."""
+        line = self._line
+        return "" if line is None else line.name
+
+    @property
     def dropped_samples(self) -> int:
         """Samples of the device that were lost because nobody read."""
-        return self._ring.dropped
+        line = self._line
+        return self._dropped + (0 if line is None else line.ring.dropped)
+
+    def _next_frame(self) -> AudioFrame:
+        samples = self._ready[:CAPTURE_FRAME_SAMPLES]
+        self._ready = self._ready[CAPTURE_FRAME_SAMPLES:]
+        arrived_s = self._clock() if self._line is None else self._line.arrived_s
+        if float(np.abs(samples).max()) > _QUIET_LEVEL:
+            self._loud_s = arrived_s
+        return AudioFrame(samples, arrived_s - len(self._ready) / CAPTURE_RATE_HZ)
 
     def _collect(self) -> None:
         """Move what the callback brought into `_ready`, at 16 kHz."""
-        n = self._ring.available()
-        raw = self._ring.read(n) if n else None
-        if raw is None:
+        line = self._line
+        n = 0 if line is None else line.ring.available()
+        raw = line.ring.read(n) if line is not None and n else None
+        if line is None or raw is None:
             return
-        now = time.monotonic()
-        self._last_data_s = now
+        if self._n_deaths:
+            self._n_deaths, self._retry_s = 0, _FIRST_RETRY_S
+        finite = np.isfinite(raw)
+        if not finite.all():
+            self.bad_samples += len(raw) - int(finite.sum())
+            raw[~finite] = 0.0
         if raw.any():
-            self._last_sound_s = now
-        raw = np.nan_to_num(raw, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
-        if self._resampler is not None:
-            raw = self._resampler.push(raw)
+            line.sound_s = self._clock()
+        if line.resampler is not None:
+            raw = line.resampler.push(raw)
         self._ready = np.concatenate([self._ready, np.clip(raw, -1.0, 1.0)])
 
     def _open(self, name: str) -> None:
-        sd = devices.sounddevice()
-        device = devices.find("input", name)
-        problem: Exception | None = None
-        for rate_hz, channels in dict.fromkeys(
-            [(CAPTURE_RATE_HZ, 1), (device.default_rate_hz, 1), (device.default_rate_hz, min(device.channels, 2))]
-        ):
-            ring = RingBuffer(int(_RING_S * rate_hz))
-            try:
-                with devices.portaudio_lock, devices.quiet_stderr():
-                    stream = sd.InputStream(
-                        samplerate=rate_hz,
-                        channels=channels,
-                        dtype="float32",
-                        device=device.index,
-                        latency="low",
-                        callback=_writer(ring),
-                    )
-                    stream.start()
-            except (sd.PortAudioError, ValueError) as error:
-                problem = error
-                continue
-            devices.stream_opened(stream)
-            with self._lock:
-                self._stream, self._ring = stream, ring
-                self._resampler = None if rate_hz == CAPTURE_RATE_HZ else Resampler(rate_hz, CAPTURE_RATE_HZ)
-                self._ready = np.zeros(0, np.float32)
-                self._last_data_s = self._last_sound_s = time.monotonic()
-                self.device_name = device.name
-            _log.info("microphone %s at %d Hz, %d channels", device.name, rate_hz, channels)
-            return
-        raise AudioDeviceError(
-            "The microphone {name} cannot be opened ({reason}): close what uses it, or choose another.",
-            name=device.name,
-            reason=str(problem),
-        )
+        self._take(_Line(name, self._clock))
+
+    def _take(self, line: _Line) -> None:
+        """Make `line` the one that is read; closes it at once when `stop` came meanwhile."""
+        with self._lock:
+            if not self._stopped.is_set():
+                self._line, self._ready = line, np.zeros(0, np.float32)
+                _log.info("microphone %s at %d Hz", line.name, line.opened.rate_hz)
+                return
+        line.close()
 
     def _close(self) -> None:
         with self._lock:
-            stream, self._stream = self._stream, None
-        if stream is not None:
-            with devices.portaudio_lock, devices.quiet_stderr(), contextlib.suppress(Exception):  # already gone
-                stream.abort(ignore_errors=True)
-                stream.close(ignore_errors=True)
-            devices.stream_closed(stream)
+            lines, self._line, self._probe = (self._line, self._probe), None, None
+        for line in lines:
+            if line is not None:
+                self._dropped += line.ring.dropped
+                line.close()
+
+    def _tell(self, template: str, **values: object) -> None:
+        self._emit(Notice(template, values))
 
     def _switch(self) -> None:
+        """The settings name another device."""
         self._changed = False
         self._close()
         devices.refresh()
-        self._fell_back = False
         try:
             self.start()
         except AudioDeviceError as error:
             self._emit(Notice(error.template, error.values))
 
-    def _watch(self, now_s: float) -> None:
-        if now_s < self._retry_s:
-            return
-        if self._stream is None:
-            self._retry_s = now_s + _RETRY_S
-            self._reopen()
-            return
-        lost = now_s - self._last_data_s > _SILENT_DEVICE_S
-        on_wanted = bool(self._settings.input_device) and not self._fell_back
-        if lost or (on_wanted and now_s - self._last_sound_s > _ZERO_DEVICE_S):
-            self._retry_s = now_s + _RETRY_S
-            self._leave()
-        elif self._fell_back:
-            self._retry_s = now_s + _RETRY_S
-            self._come_back()
+    # The watchdog, called by `read` while it waits
 
-    def _leave(self) -> None:
+    def _watch(self, now_s: float) -> None:
+        line = self._line
+        if self._probe is not None:
+            self._watch_probe(self._probe, now_s)
+        elif line is None:
+            if now_s >= self._retry_at_s:
+                self._retry_later(now_s)
+                self._look_again()
+        elif line.is_dead(now_s):
+            if now_s >= self._retry_at_s or self._n_deaths == 0:
+                self._leave(line)
+        elif self._fell_back:
+            if now_s >= self._retry_at_s:
+                self._try_wanted(now_s)
+        elif self._settings.input_device and now_s - line.sound_s > _ZERO_DEVICE_S:
+            if devices.find("input", "").name == line.name:
+                line.sound_s = now_s  # it is the default one itself: there is nothing better
+            else:
+                self._leave(line)
+
+    def _begin_fallback(self) -> None:
+        self._fell_back = True
+        self._retry_s = _FIRST_RETRY_S
+        self._retry_at_s = self._clock() + self._retry_s
+
+    def _retry_later(self, now_s: float) -> None:
+        """What stays away is looked for less and less often."""
+        self._retry_s = min(2 * self._retry_s, _LAST_RETRY_S)
+        self._retry_at_s = now_s + self._retry_s
+
+    def _leave(self, line: _Line) -> None:
         """The device is dead: take the system's own, at once or as soon as there is one."""
-        lost = self.device_name
         self._close()
         devices.refresh()
-        self._fell_back = bool(self._settings.input_device)
         try:
             self._open("")
         except AudioDeviceError as error:
+            self._retry_later(self._clock())
             self._emit(Notice(error.template, error.values))
             return
-        if self.device_name != lost:
-            self._emit(
-                Notice(
-                    "The microphone {lost} gives no sound: {used} is used.", {"lost": lost, "used": self.device_name}
-                )
-            )
+        if self.device_name != line.name:
+            self._begin_fallback()
+            self._fell_back = bool(self._settings.input_device)
+            self._tell("The microphone {lost} gives no sound: {used} is used.", lost=line.name, used=self.device_name)
+        elif line.is_dead(self._clock()):
+            self._retry_later(self._clock())
+            self._n_deaths += 1
+            if self._n_deaths == 2:  # once may be a sound server that moved us elsewhere
+                self._tell("The microphone {lost} gives no sound: check that it is plugged in.", lost=line.name)
 
-    def _reopen(self) -> None:
-        """There was no device at all: look again."""
+    def _look_again(self) -> None:
+        """There was no device at all: whichever there is now."""
         devices.refresh()
-        with contextlib.suppress(AudioDeviceError):
-            self._open("")
-            self._emit(Notice("The microphone {used} is back.", {"used": self.device_name}))
+        for name in dict.fromkeys((self._settings.input_device, "")):
+            with contextlib.suppress(AudioDeviceError):
+                self._open(name)
+                self._fell_back = bool(self._settings.input_device) and not name
+                self._tell("The microphone {used} is back.", used=self.device_name)
+                return
 
-    def _come_back(self) -> None:
-        """Take the wanted device again when it is listed; listing needs all streams closed."""
-        used = self.device_name
-        self._close()
-        devices.refresh()
+    def _try_wanted(self, now_s: float) -> None:
+        """Listen to the wanted device beside the one in use, which goes on meanwhile."""
+        self._retry_later(now_s)
         try:
-            self._open(self._settings.input_device)
-            self._fell_back = False
+            device = devices.find("input", self._settings.input_device)
         except AudioDeviceError:
+            # It may have been plugged in since PortAudio last looked, and looking needs every stream closed:
+            # not while somebody speaks, nor while Kazeia does.
+            if now_s - self._loud_s < _QUIET_S or portaudio.n_open_streams() > 1:
+                return
+            self._close()
+            devices.refresh()
             with contextlib.suppress(AudioDeviceError):
                 self._open("")
-            return
-        if self.device_name != used:
-            self._emit(Notice("The microphone {used} is back.", {"used": self.device_name}))
+            return self._probe_listed()
+        if device.name != self.device_name:
+            self._probe_listed()
 
+    def _probe_listed(self) -> None:
+        with contextlib.suppress(AudioDeviceError):
+            line = _Line(self._settings.input_device, self._clock)
+            with self._lock:
+                if not self._stopped.is_set():
+                    self._probe = line
+                    return
+            line.close()
 
-def _writer(ring: RingBuffer) -> Callable[[FloatArray, int, object, object], None]:
-    """The callback: mixes to mono, copies, returns."""
-
-    def write(data: FloatArray, n_frames: int, when: object, status: object) -> None:
-        ring.write(data[:, 0] if data.shape[1] == 1 else data.mean(axis=1))
-
-    return write
+    def _watch_probe(self, probe: _Line, now_s: float) -> None:
+        n = probe.ring.available()
+        heard = probe.ring.read(n) if n else None
+        if heard is not None and np.nan_to_num(heard).any():
+            with self._lock:
+                self._probe = None
+            self._close()
+            self._take(probe)
+            self._fell_back = False
+            self._tell("The microphone {used} is back.", used=probe.name)
+        elif now_s - probe.opened_s > _PROBE_S:
+            with self._lock:
+                self._probe = None
+            probe.close()

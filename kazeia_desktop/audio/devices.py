@@ -1,31 +1,25 @@
-"""Which microphones and loudspeakers there are, and whether one hears the other."""
+"""Which microphones and loudspeakers there are, how they are opened, and whether one hears the other."""
 
-import contextlib
-import ctypes
-import functools
 import os
 import re
 import shutil
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from kazeia_desktop.audio import portaudio
+from kazeia_desktop.audio.portaudio import refresh as refresh
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.settings.schema import AudioSettings
 
 Direction = Literal["input", "output"]
 Duplex = Literal["full", "half"]
+Callback = Callable[..., None]
 
-portaudio_lock = threading.RLock()
-"""Held while PortAudio opens, closes or lists: it is not thread-safe there."""
-
-_open_streams: set[int] = set()
-
+_BEST_WINDOWS_API: Final = "Windows WASAPI"
+"""Windows lists each device once per interface; the others are slower or cut names at 31 characters."""
 _SPEAKER: Final = re.compile(
     r"speaker|haut-?parleur|lautsprecher|built-?in|int[ée]gr|internal|hdmi|displayport|monitor|hda|analog",
     re.IGNORECASE,
@@ -34,6 +28,7 @@ _HEADSET: Final = re.compile(
     r"head(?:set|phone)|casque|[ée]couteur|ear(?:bud|phone)|airpods|buds|hands-?free|null|virtual|dummy|loopback",
     re.IGNORECASE,
 )
+_SERVER_DEVICE: Final = re.compile(r"default|pulse|pipewire|sysdefault.*")
 _DUPLEX_CACHE_S: Final = 30.0
 
 
@@ -49,74 +44,23 @@ class AudioDevice:
     is_default: bool
 
 
-@functools.cache
-def sounddevice() -> ModuleType:
-    """The sounddevice module, loaded without ALSA's complaints on stderr.
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenStream:
+    """A stream, not yet started, and what it was opened on."""
 
-    Raises:
-        AudioDeviceError: PortAudio is not installed.
-    """
-    try:
-        with portaudio_lock, quiet_stderr():
-            _silence_alsa()
-            import sounddevice as loaded
-    except (OSError, ImportError) as error:
-        raise AudioDeviceError(
-            "The sound library PortAudio is missing: install the package libportaudio2, then start Kazeia again."
-        ) from error
-    module: ModuleType = loaded
-    return module
-
-
-_ALSA_HANDLER: Final = ctypes.CFUNCTYPE(
-    None, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p
-)
-
-
-def _ignore(file: bytes, line: int, function: bytes, error: int, message: bytes) -> None:
-    """Nothing to do."""
-
-
-_ignore_callback: Final = _ALSA_HANDLER(_ignore)
-"""Kept for ever: ALSA calls it from then on."""
-
-
-def _silence_alsa() -> None:
-    """ALSA prints its configuration's problems; ours are told by AudioDeviceError."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL("libasound.so.2").snd_lib_error_set_handler(_ignore_callback)
-
-
-@contextlib.contextmanager
-def quiet_stderr() -> Iterator[None]:
-    """Drops what libraries print on stderr meanwhile (JACK and PulseAudio do when no server runs)."""
-    try:
-        kept = os.dup(2)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-    except OSError:
-        yield
-        return
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+    stream: Any
+    device: AudioDevice
+    rate_hz: int
 
 
 def _list(direction: Direction) -> tuple[AudioDevice, ...]:
-    sd = sounddevice()
-    with portaudio_lock:
+    sd = portaudio.sounddevice()
+    with portaudio.lock:
         apis = sd.query_hostapis()
         devices = sd.query_devices()
-        try:
-            default = sd.query_devices(kind=direction)["index"]
-        except (sd.PortAudioError, ValueError):
-            default = -1
+        default = _default_index(direction, apis)
     channels = f"max_{direction}_channels"
-    return tuple(
+    there = tuple(
         AudioDevice(
             device["name"],
             device["index"],
@@ -128,6 +72,19 @@ def _list(direction: Direction) -> tuple[AudioDevice, ...]:
         for device in devices
         if device[channels] > 0
     )
+    return tuple(d for d in there if d.host_api == _BEST_WINDOWS_API) or there
+
+
+def _default_index(direction: Direction, apis: Iterable[dict[str, Any]]) -> int:
+    """PortAudio's own default, but that of the best interface where there is one; -1 without any."""
+    for api in apis:
+        if api["name"] == _BEST_WINDOWS_API:
+            return int(api[f"default_{direction}_device"])
+    sd = portaudio.sounddevice()
+    try:
+        return int(sd.query_devices(kind=direction)["index"])
+    except (sd.PortAudioError, ValueError):
+        return -1
 
 
 def list_inputs() -> tuple[AudioDevice, ...]:
@@ -155,7 +112,7 @@ def find(direction: Direction, name: str) -> AudioDevice:
         return next((d for d in devices if d.is_default), devices[0])
     exact = [d for d in devices if d.name == name]
     fits = exact or [d for d in devices if name.lower() in d.name.lower()]
-    if len(fits) >= 1 and (exact or len({d.name for d in fits}) == 1):
+    if len({d.name for d in fits}) == 1:
         return fits[0]
     there = ", ".join(sorted({d.name for d in devices}))
     if fits:
@@ -163,29 +120,72 @@ def find(direction: Direction, name: str) -> AudioDevice:
     raise AudioDeviceError("There is no audio device {name!r}: give one of {there}.", name=name, there=there)
 
 
-def stream_opened(stream: object) -> None:
-    """Note an open stream: devices are not listed anew while there is one."""
-    _open_streams.add(id(stream))
+def open_stream(
+    direction: Direction, name: str, rate_hz: int, latency_s: float, callback_for: Callable[[int], Callback]
+) -> OpenStream:
+    """Open a device for float32, at `rate_hz` in mono when it takes that, else at its own rate and channels.
 
-
-def stream_closed(stream: object) -> None:
-    """Note that it is closed."""
-    _open_streams.discard(id(stream))
-
-
-def refresh() -> bool:
-    """Look for devices anew; PortAudio lists them once when it starts.
-
+    Args:
+        name: as for `find`.
+        latency_s: how much the device's buffer shall hold; it may hold more.
+        callback_for: given the rate, returns what PortAudio calls from its own thread.
     Returns:
-        False when a stream is open: restarting PortAudio would kill it.
+        The stream; start it, and end it with `portaudio.close`.
+    Raises:
+        AudioDeviceError: there is no such device, or it refuses every format.
     """
-    sd = sounddevice()
-    with portaudio_lock, quiet_stderr():
-        if _open_streams:
-            return False
-        sd._terminate()
-        sd._initialize()
-        return True
+    sd = portaudio.sounddevice()
+    kind = sd.InputStream if direction == "input" else sd.OutputStream
+    problem: Exception | None = None
+    with portaudio.lock, portaudio.quiet_stderr():  # together: an index is only valid until the next refresh
+        device = find(direction, name)
+        own_hz = device.default_rate_hz
+        for at_hz, channels in dict.fromkeys([(rate_hz, 1), (own_hz, 1), (own_hz, min(device.channels, 2))]):
+            try:
+                stream = kind(
+                    samplerate=at_hz,
+                    channels=channels,
+                    dtype="float32",
+                    device=device.index,
+                    latency=latency_s,
+                    callback=callback_for(at_hz),
+                )
+            except (sd.PortAudioError, ValueError) as error:
+                problem = error
+                continue
+            return OpenStream(portaudio.started(stream), device, at_hz)
+    raise refused(direction, device.name, problem)
+
+
+def refused(direction: Direction, name: str, problem: Exception | None) -> AudioDeviceError:
+    """The error of a device that is there but cannot be used."""
+    reason = " ".join(str(problem).split())
+    if direction == "input":
+        return AudioDeviceError(
+            "The microphone {name} cannot be opened ({reason}): close what uses it, or choose another.",
+            name=name,
+            reason=reason,
+        )
+    return AudioDeviceError(
+        "The loudspeaker {name} cannot be opened ({reason}): close what uses it, or choose another.",
+        name=name,
+        reason=reason,
+    )
+
+
+def start_stream(direction: Direction, opened: OpenStream) -> None:
+    """Start what `open_stream` opened; when the device refuses, it is closed.
+
+    Raises:
+        AudioDeviceError: the device refuses.
+    """
+    sd = portaudio.sounddevice()
+    try:
+        with portaudio.lock, portaudio.quiet_stderr():
+            opened.stream.start()
+    except sd.PortAudioError as error:
+        portaudio.close(opened.stream, abort=True)
+        raise refused(direction, opened.device.name, error) from error
 
 
 _duplex: tuple[AudioSettings, float, Duplex] | None = None
@@ -202,43 +202,59 @@ def effective_duplex(settings: AudioSettings) -> Duplex:
         return settings.duplex
     now = time.monotonic()
     if _duplex is None or _duplex[0] != settings or now - _duplex[1] > _DUPLEX_CACHE_S:
-        _duplex = (settings, now, _duplex_of(_output_description(settings)))
+        _duplex = (settings, now, duplex_of(_output_descriptions(settings)))
     return _duplex[2]
 
 
-def _duplex_of(description: str) -> Duplex:
-    if _HEADSET.search(description):
-        return "full"
-    return "half" if _SPEAKER.search(description) else "full"
+def duplex_of(descriptions: Iterable[str]) -> Duplex:
+    """By what a loudspeaker says of itself: the first description that says anything decides."""
+    for description in descriptions:
+        if _HEADSET.search(description):
+            return "full"
+        if _SPEAKER.search(description):
+            return "half"
+    return "full"
 
 
-def _output_description(settings: AudioSettings) -> str:
+def _output_descriptions(settings: AudioSettings) -> tuple[str, ...]:
     try:
         name = find("output", settings.output_device).name
     except AudioDeviceError:
-        return ""
-    if re.fullmatch(r"default|pulse|pipewire|sysdefault.*", name):
-        return _sound_server_output() or name
-    return name
+        return ()
+    if _SERVER_DEVICE.fullmatch(name):
+        return (*_sound_server_output(), name)
+    return (name,)
 
 
-def _sound_server_output() -> str:
-    """Name, description and active port of the sound server's own output, where its tool is installed."""
+def _sound_server_output() -> tuple[str, ...]:
+    """How the sound server describes its own output, where its tool is installed."""
     tool = shutil.which("pactl")
     if tool is None:
-        return ""
+        return ()
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         default, sinks = (
             subprocess.run(
-                [tool, *words], capture_output=True, text=True, timeout=2, check=True, env=environment, errors="replace"
+                [tool, *words], capture_output=True, text=True, timeout=1, check=True, env=environment, errors="replace"
             ).stdout
             for words in (["get-default-sink"], ["list", "sinks"])
         )
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return ()
+    return sink_descriptions(sinks, default.strip())
+
+
+def sink_descriptions(sinks: str, name: str) -> tuple[str, ...]:
+    """What `pactl list sinks` says of the sink `name`, the most telling first; empty without it.
+
+    The port in use comes first: a laptop's sink may be called "Speaker + Headphones" whatever is plugged in.
+    """
     for block in sinks.split("\n\n"):
-        if f"Name: {default.strip()}\n" in block:
-            wanted = r"^\s*(?:Name|Description|Active Port|device\.form_factor|device\.description)\b.*$"
-            return " ".join(re.findall(wanted, block, re.MULTILINE))
-    return ""
+        if f"Name: {name}\n" in block:
+            lines = re.findall(
+                r"^\s*(Name|Description|Active Port|device\.form_factor)\b\s*[:=]\s*(.*)$", block, re.MULTILINE
+            )
+            told = dict(lines)
+            order = ("Active Port", "device.form_factor", "Description", "Name")
+            return tuple(told[key] for key in order if key in told)
+    return ()

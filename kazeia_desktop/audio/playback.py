@@ -1,18 +1,18 @@
 """The loudspeaker: a queue of speech, silenced at once, that knows what was heard."""
 
-import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from kazeia_desktop.audio import devices
+from kazeia_desktop.audio import devices, portaudio
 from kazeia_desktop.audio.base import Heard
-from kazeia_desktop.audio.resampler import Resampler
+from kazeia_desktop.audio.resampler import Resampler, resample
+from kazeia_desktop.audio.tape import QUEUE_S, Tape
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import Event, Notice
 from kazeia_desktop.frames import FloatArray, SpeechFrame
@@ -21,12 +21,16 @@ from kazeia_desktop.settings.schema import AudioSettings
 
 _log = logging.getLogger(__name__)
 
-_QUEUE_S: Final = 4.0
-"""So much may be queued ahead; then `write` holds the voice back."""
-_FIRST_CUSHION_S: Final = 0.03
+_LATENCY_S: Final = 0.1
+"""The device's buffer. Beside two busy cores 8 ms gave 77 gaps in 5 s, 30 ms 144, 60 ms up to 26, 100 ms none;
+it costs no time before the first sample, and `flush` drops it."""
+_LONGEST_LATENCY_S: Final = 0.3
+_FIRST_CUSHION_S: Final = 0.1
 _LAST_CUSHION_S: Final = 1.0
+_DEAD_S: Final = 2.5
+"""So long the device may not ask for sound; a sound server that moves a stream takes up to two seconds."""
 _WAIT_S: Final = 0.02
-_METER_S: Final = 0.05
+_TURNS_KEPT: Final = 8
 
 
 @dataclass(slots=True)
@@ -40,70 +44,10 @@ class _Span:
     complete: bool = False
 
 
-class _Tape:
-    """The samples of one open stream; written by one thread, played by the callback, without a lock.
-
-    Counts only grow, each changed by one side. `ended`: no more is coming, so silence is no underrun.
-    """
-
-    def __init__(self, rate_hz: int) -> None:
-        self.rate_hz = rate_hz
-        self._ring = np.zeros(int((_QUEUE_S + 2) * rate_hz), np.float32)
-        self.written = 0
-        self.played = 0
-        self.flowing = False  # set by the writer when the cushion is filled
-        self.ended = False
-        self.ran_dry = False  # set by the callback
-        self.first_played_s = 0.0
-        self._mark = (0, 0.0)  # samples handed over before this block, when its first sample is heard
-
-    def room(self) -> int:
-        return int(_QUEUE_S * self.rate_hz) - (self.written - self.played)
-
-    def write(self, samples: FloatArray) -> None:
-        """(n,) with n at most two seconds: `room` was asked first."""
-        at = self.written % len(self._ring)
-        first = min(len(samples), len(self._ring) - at)
-        self._ring[at : at + first] = samples[:first]
-        self._ring[: len(samples) - first] = samples[first:]
-        self.written += len(samples)
-
-    def callback(self, out: FloatArray, n_frames: int, when: Any, status: object) -> None:  # noqa: ANN401 - C struct
-        """Copies out and returns."""
-        n = min(n_frames, self.written - self.played) if self.flowing or self.ended else 0
-        if n:
-            at = self.played % len(self._ring)
-            first = min(n, len(self._ring) - at)
-            out[:first, 0] = self._ring[at : at + first]
-            out[first:n, 0] = self._ring[: n - first]
-            if out.shape[1] > 1:
-                out[:n, 1:] = out[:n, :1]
-            self._mark = (self.played, when.outputBufferDacTime)
-            if self.first_played_s == 0.0:
-                self.first_played_s = time.monotonic()
-            self.played += n
-        out[n:] = 0.0
-        if n < n_frames and self.flowing and not self.ended:
-            self.flowing = False
-            self.ran_dry = True
-
-    def heard(self, stream_time_s: float) -> int:
-        """Samples that have left the loudspeaker: those handed over less what the device still holds."""
-        before, dac_s = self._mark
-        if dac_s <= 0.0:  # the device does not tell
-            return self.played
-        return max(min(before, self.played), min(self.played, before + int((stream_time_s - dac_s) * self.rate_hz)))
-
-    def rms(self, at: int) -> float:
-        n = min(int(_METER_S * self.rate_hz), at)
-        if n <= 0:
-            return 0.0
-        block = self._ring.take(range(at - n, at), mode="wrap")
-        return float(np.sqrt(np.mean(np.square(block))))
-
-
 class Playback:
     """SpeechSink on a device of PortAudio. The stream is open only while something is to be said.
+
+    Opening takes some milliseconds, so that an idle Kazeia holds no device and wakes no processor.
 
     Args:
         emit: told when another device has to be used.
@@ -113,8 +57,10 @@ class Playback:
         self._settings = settings
         self._emit = emit
         self._lock = threading.Condition(threading.RLock())
-        self._stream: Any = None
-        self._tape: _Tape | None = None
+        self._opened: devices.OpenStream | None = None
+        self._tape: Tape | None = None
+        self._running = False  # the stream was started
+        self._since_s = 0.0  # when it was
         self._voice_hz = 0
         self._resampler: Resampler | None = None
         self._spans: list[_Span] = []
@@ -122,8 +68,9 @@ class Playback:
         self._first: dict[int, float] = {}
         self._ended_turn = 0
         self._cushion_s = _FIRST_CUSHION_S
+        self._latency_s = _LATENCY_S
         self._stopped = False
-        self._generation = 0
+        self._generation = 0  # of what is said; a flush begins another
         self.device_name = ""
         self.underruns = 0
 
@@ -133,50 +80,54 @@ class Playback:
         Raises:
             AudioDeviceError: there is none.
         """
+        wanted = self._settings.output_device
         try:
-            self.device_name = devices.find("output", self._settings.output_device).name
+            self.device_name = devices.find("output", wanted).name
         except AudioDeviceError:
-            if not self._settings.output_device:
+            if not wanted:
                 raise
             self.device_name = devices.find("output", "").name
-            self._tell_fallback(self._settings.output_device)
+            self._tell_fallback(wanted)
 
     def apply(self, settings: AudioSettings) -> None:
-        """Volume at once for what is queued next; another device from the next turn on."""
+        """Volume at once; another device from the next turn on."""
         with self._lock:
             self._settings = settings
+            if self._tape is not None:
+                self._tape.gain = settings.volume
 
     def write(self, frame: SpeechFrame, cancel: CancelToken) -> None:
         """Queue a frame; see SpeechSink. AudioDeviceError when no device can play it."""
-        samples = frame.samples
+        samples: FloatArray = np.clip(np.nan_to_num(frame.samples, nan=0.0), -1.0, 1.0)
         with self._lock:
             generation = self._generation
             if cancel.is_set() or self._stopped:
                 return
             if len(samples):
-                self._open_for(frame)
+                self._open_for(frame, cancel)
+                if cancel.is_set() or self._stopped or generation != self._generation:
+                    return
             if self._resampler is not None:
                 parts = [self._resampler.push(samples)] if len(samples) else []
                 parts += [self._resampler.flush()] if frame.end_of_clause else []
                 samples = np.concatenate(parts) if parts else samples
             span = self._span_of(frame)
-        at = 0
-        while at < len(samples):
-            with self._lock:
-                if cancel.is_set() or self._stopped or generation != self._generation or self._tape is None:
-                    return
-                n = min(self._tape.room(), len(samples) - at, self._tape.rate_hz)
-                if n > 0:
-                    self._tape.write(self._loud(samples[at : at + n]))
+            at = 0
+            while at < len(samples):
+                n = 0 if self._tape is None else min(self._tape.room(), len(samples) - at, self._tape.rate_hz)
+                if n > 0 and self._tape is not None:
+                    self._tape.write(samples[at : at + n])
                     span.end += n
                     at += n
                     self._pour(ended=False)
                     continue
+                before = self._tape
                 self._keep_running()
-                self._lock.wait(_WAIT_S)
-        with self._lock:
-            if cancel.is_set() or generation != self._generation:
-                return
+                if before is not None and self._tape is not None and before.rate_hz != self._tape.rate_hz:
+                    samples, at = resample(samples[at:], before.rate_hz, self._tape.rate_hz), 0
+                self._lock.wait(_WAIT_S)  # others may act meanwhile
+                if cancel.is_set() or self._stopped or generation != self._generation:
+                    return
             span.complete = span.complete or frame.end_of_clause
             if frame.end_of_turn:
                 self._ended_turn = frame.turn_id
@@ -187,12 +138,16 @@ class Playback:
         with self._lock:
             if self._ended_turn != turn_id:
                 return False
-            tape = self._tape
-            if tape is not None:
+            if self._tape is None:
+                return True
+            try:
                 self._keep_running()
-                if self._position() < tape.written:
-                    return False
-                self._close(abort=False)
+            except AudioDeviceError as error:  # nothing is left to play it: the turn ends with what was heard
+                self._emit(Notice(error.template, error.values))
+                return True
+            if self._position() < self._tape.written:
+                return False
+            self._close(abort=False)
             return True
 
     def wait_played(self, turn_id: int, cancel: CancelToken) -> None:
@@ -212,15 +167,17 @@ class Playback:
         with self._lock:
             if self._tape is None or not any(span.turn_id == turn_id for span in self._spans):
                 return self._kept.get(turn_id, ())
-            return self._heard_now(turn_id, self._position())
+            return self._heard_now(self._tape, turn_id, self._position())
 
     def first_sample_time(self, turn_id: int) -> float | None:
         """See SpeechSink."""
         with self._lock:
             tape = self._tape
-            begun = tape is not None and tape.first_played_s and self._spans and self._spans[0].turn_id == turn_id
-            if tape is not None and begun:
-                self._first.setdefault(turn_id, tape.first_played_s)
+            span = next((span for span in self._spans if span.turn_id == turn_id), None)
+            if tape is not None and span is not None and tape.played > span.start:
+                # Exact for the first turn of a stream; another one follows without a pause only in tests.
+                exact = span is self._spans[0]
+                self._first.setdefault(turn_id, tape.first_played_s if exact else time.monotonic())
             return self._first.get(turn_id)
 
     @property
@@ -246,10 +203,6 @@ class Playback:
         self._spans.append(span)
         return span
 
-    def _loud(self, samples: FloatArray) -> FloatArray:
-        clean: FloatArray = np.clip(np.nan_to_num(samples) * np.float32(self._settings.volume), -1.0, 1.0)
-        return clean
-
     def _pour(self, ended: bool) -> None:
         """Let the callback play: when the cushion is filled, or nothing more of the clause is coming."""
         tape = self._tape
@@ -264,124 +217,124 @@ class Playback:
         tape.ended = ended
         if ended or waiting_s >= self._cushion_s:
             tape.flowing = True
+            if not self._running:
+                self._run()
+
+    def _run(self) -> None:
+        """Start the stream only now: started empty, its buffer would hold silence that the voice waits behind."""
+        if self._opened is None:
+            return
+        try:
+            devices.start_stream("output", self._opened)
+        except AudioDeviceError:
+            self._opened = self._tape = None  # it was closed
+            raise
+        self._running, self._since_s = True, time.monotonic()
 
     def _position(self) -> int:
+        """Samples of the open stream that were heard."""
         tape = self._tape
-        if tape is None or self._stream is None:
-            return 0
+        if tape is None or self._opened is None or not self._running:
+            return 0 if tape is None else tape.played
         try:
-            now_s = self._stream.time
-        except devices.sounddevice().PortAudioError:
+            now_s = self._opened.stream.time
+        except portaudio.sounddevice().PortAudioError:
             return tape.played
         return tape.heard(now_s)
 
-    def _heard_now(self, turn_id: int, position: int) -> tuple[Heard, ...]:
-        rate_hz = self._tape.rate_hz if self._tape is not None else self._voice_hz
-        scale = self._voice_hz / rate_hz if rate_hz else 1.0
+    def _heard_now(self, tape: Tape, turn_id: int, position: int) -> tuple[Heard, ...]:
+        scale = self._voice_hz / tape.rate_hz
         return tuple(
             Heard(
                 span.clause_index,
-                int(min(max(position - span.start, 0), span.end - span.start) * scale),
-                int((span.end - span.start) * scale),
+                round(min(max(position - span.start, 0), span.end - span.start) * scale),
+                round((span.end - span.start) * scale),
                 span.complete,
             )
             for span in self._spans
             if span.turn_id == turn_id
         )
 
-    def _open_for(self, frame: SpeechFrame) -> None:
-        """A running stream for the frame's rate."""
-        if self._tape is not None and (self._voice_hz == frame.sample_rate_hz):
+    def _open_for(self, frame: SpeechFrame, cancel: CancelToken) -> None:
+        """A stream for the frame's rate, the one that is open where it fits."""
+        if self._tape is not None and self._voice_hz == frame.sample_rate_hz:
             self._keep_running()
             return
-        if self._tape is not None:  # another rate: the voice was changed
-            while self._position() < self._tape.written and not self._stopped:
-                self._lock.wait(_WAIT_S)
+        while self._tape is not None and self._position() < self._tape.written:  # another rate: the voice was changed
+            self._pour(ended=True)
+            self._lock.wait(_WAIT_S)
+            if cancel.is_set() or self._stopped:
+                return
+        if self._tape is not None:
             self._close(abort=False)
         self._voice_hz = frame.sample_rate_hz
+        wanted = self._settings.output_device
         try:
-            self._open(self._settings.output_device)
+            self._open(wanted)
         except AudioDeviceError:
-            if not self._settings.output_device:
+            if not wanted:
                 raise
             self._open("")
-            self._tell_fallback(self._settings.output_device)
+            self._tell_fallback(wanted)
 
     def _open(self, name: str) -> None:
-        sd = devices.sounddevice()
-        device = devices.find("output", name)
-        problem: Exception | None = None
-        for rate_hz, channels in dict.fromkeys(
-            [(self._voice_hz, 1), (device.default_rate_hz, 1), (device.default_rate_hz, min(device.channels, 2))]
-        ):
-            tape = _Tape(rate_hz)
-            try:
-                with devices.portaudio_lock, devices.quiet_stderr():
-                    stream = sd.OutputStream(
-                        samplerate=rate_hz,
-                        channels=channels,
-                        dtype="float32",
-                        device=device.index,
-                        latency="low",
-                        callback=tape.callback,
-                    )
-                    stream.start()
-            except (sd.PortAudioError, ValueError) as error:
-                problem = error
-                continue
-            devices.stream_opened(stream)
-            self._stream, self._tape, self.device_name = stream, tape, device.name
-            self._resampler = None if rate_hz == self._voice_hz else Resampler(self._voice_hz, rate_hz)
-            self._spans = []
-            return
-        raise AudioDeviceError(
-            "The loudspeaker {name} cannot be opened ({reason}): close what uses it, or choose another.",
-            name=device.name,
-            reason=str(problem),
-        )
+        made: list[Tape] = []
+
+        def callback_for(rate_hz: int) -> devices.Callback:
+            made.append(Tape(rate_hz, self._settings.volume))
+            return made[-1].callback
+
+        opened = devices.open_stream("output", name, self._voice_hz, self._latency_s, callback_for)
+        self._opened, self._tape, self._running = opened, made[-1], False
+        self.device_name = opened.device.name
+        same = opened.rate_hz == self._voice_hz
+        self._resampler = None if same else Resampler(self._voice_hz, opened.rate_hz)
+        self._spans = []
+        _log.info("loudspeaker %s at %d Hz", self.device_name, opened.rate_hz)
 
     def _keep_running(self) -> None:
         """A device that vanished: go on with the default one from where it stopped."""
-        stream, tape = self._stream, self._tape
-        if stream is None or tape is None or stream.active:
+        opened, tape = self._opened, self._tape
+        if opened is None or tape is None or not self._running:
             return
-        lost, spans = self.device_name, self._spans
-        rest = tape._ring.take(range(tape.played, tape.written), mode="wrap")
-        played = tape.played
-        self._release(abort=True)
+        if opened.stream.active and time.monotonic() - max(tape.called_s, self._since_s) < _DEAD_S:
+            return
+        lost, spans, resampler = self.device_name, self._spans, self._resampler
+        self._close(abort=True)  # what was heard stays known, should there be no other device
         devices.refresh()
         self._open("")
-        assert self._tape is not None
-        if self._tape.rate_hz != tape.rate_hz:
-            rest = np.zeros(0, np.float32)
-        self._tape.played = self._tape.written = played
-        self._tape.write(rest[: self._tape.rate_hz * int(_QUEUE_S)])
-        self._tape.flowing, self._tape.ended = True, tape.ended
+        fresh = self._tape
+        assert fresh is not None
+        scale = fresh.rate_hz / tape.rate_hz
+        if scale == 1.0:
+            self._resampler = resampler  # in the middle of a clause
+        for span in spans:
+            span.start, span.end = round(span.start * scale), round(span.end * scale)
+        fresh.go_on_at(round(tape.played * scale))
+        fresh.write(resample(tape.rest(), tape.rate_hz, fresh.rate_hz)[: round(QUEUE_S * fresh.rate_hz)])
         self._spans = spans
-        self._tell_fallback(lost)
+        self._pour(ended=tape.ended)
+        if self.device_name != lost:
+            self._tell_fallback(lost)
 
     def _tell_fallback(self, lost: str) -> None:
         self._emit(Notice("The loudspeaker {lost} is gone: {used} is used.", {"lost": lost, "used": self.device_name}))
 
     def _close(self, abort: bool) -> None:
         """Remember what was heard, then close the stream."""
-        if self._tape is not None:
-            position = self._position() if abort else self._tape.written
+        opened, tape = self._opened, self._tape
+        if tape is not None:
+            position = self._position() if abort else tape.written
             for turn_id in {span.turn_id for span in self._spans}:
                 self.first_sample_time(turn_id)
-                self._kept[turn_id] = self._heard_now(turn_id, position)
-            while len(self._kept) > 8:
-                self._kept.pop(next(iter(self._kept)))
-            while len(self._first) > 8:
-                self._first.pop(next(iter(self._first)))
-        self._release(abort)
-        self._spans = []
-
-    def _release(self, abort: bool) -> None:
-        stream, self._stream, self._tape = self._stream, None, None
-        if stream is None:
-            return
-        with devices.portaudio_lock, devices.quiet_stderr(), contextlib.suppress(Exception):  # already gone
-            (stream.abort if abort else stream.stop)(ignore_errors=True)
-            stream.close(ignore_errors=True)
-        devices.stream_closed(stream)
+                self._kept[turn_id] = self._heard_now(tape, turn_id, position)
+            for memory in (self._kept, self._first):
+                while len(memory) > _TURNS_KEPT:
+                    memory.pop(next(iter(memory)))
+            if tape.device_gaps > 1:
+                self._latency_s = min(2 * self._latency_s, _LONGEST_LATENCY_S)
+                _log.info("the loudspeaker ran empty %d times: buffer %.1f s", tape.device_gaps, self._latency_s)
+        self._opened = self._tape = self._resampler = None
+        self._spans, self._running = [], False
+        if opened is not None:
+            portaudio.close(opened.stream, abort)

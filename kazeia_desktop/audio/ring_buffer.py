@@ -24,16 +24,13 @@ class RingBuffer:
     def write(self, samples: FloatArray) -> None:
         """Append (n,) float32; of more than the capacity only the end is kept."""
         capacity = len(self._data)
-        n = len(samples)
-        if n > capacity:
-            self._written += n - capacity
-            samples = samples[n - capacity :]
-            n = capacity
-        at = self._written % capacity
-        first = min(n, capacity - at)
-        self._data[at : at + first] = samples[:first]
-        self._data[: n - first] = samples[first:]
-        self._written += n  # last: the reader sees only what is there
+        skipped = max(0, len(samples) - capacity)
+        kept = samples[skipped:]
+        at = (self._written + skipped) % capacity
+        first = min(len(kept), capacity - at)
+        self._data[at : at + first] = kept[:first]
+        self._data[: len(kept) - first] = kept[first:]
+        self._written += len(samples)  # last: the reader sees only what is there
 
     def available(self) -> int:
         """Samples that can be read."""
@@ -42,20 +39,19 @@ class RingBuffer:
     def read(self, n: int) -> FloatArray | None:
         """The oldest (n,) samples, or None when fewer are there."""
         capacity = len(self._data)
-        late = self._written - self._read - capacity
-        if late > 0:
-            self._read += late
-            self.dropped += late
-        if self._written - self._read < n:
-            return None
-        at = self._read % capacity
-        first = min(n, capacity - at)
-        out = np.empty(n, np.float32)
-        out[:first] = self._data[at : at + first]
-        out[first:] = self._data[: n - first]
+        while True:
+            late = self._written - self._read - capacity
+            if late > 0:
+                self._read += late
+                self.dropped += late
+            if self._written - self._read < n:
+                return None
+            at = self._read % capacity
+            first = min(n, capacity - at)
+            out = np.empty(n, np.float32)
+            out[:first] = self._data[at : at + first]
+            out[first:] = self._data[: n - first]
+            if self._written - self._read <= capacity:
+                break  # else the writer overtook while it was copied: what was copied is torn
         self._read += n
         return out
-
-    def clear(self) -> None:
-        """Forget what can be read; called by the reader."""
-        self._read = self._written
