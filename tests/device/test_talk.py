@@ -109,7 +109,7 @@ def understood(sound: FloatArray, rate_hz: int) -> str:
 def test_a_spoken_question_gets_a_spoken_answer(audio: VirtualAudio, tmp_path: Path) -> None:
     heard = tmp_path / "heard.wav"
     # One misheard word of a four-word reply would decide: a longer one measures the voice.
-    persona = "Tu es une assistante vocale. Réponds en français par une seule phrase simple d'une quinzaine de mots."
+    persona = "Quoi qu'on te dise, réponds seulement : Bonjour, je suis très contente de vous entendre aujourd'hui."
     with talking(audio, tmp_path / "home", "--turns", "1", llm__persona=persona) as talk, audio.record(heard):
         audio.play(QUESTION).wait(timeout=20)
         said = talk.wait("user_text")

@@ -97,10 +97,11 @@ def test_details() -> None:
 
 
 def test_a_missing_model_is_essential_and_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("KAZEIA_HOME", str(tmp_path))
     assert call() == 1
     assert "kazeia models get whisper-base" in capsys.readouterr().out
 
