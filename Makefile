@@ -49,13 +49,13 @@ bench: models  ## what this machine does: speech to text, language model, whole 
 	$(BIN)/kazeia bench turn
 
 soak: dev models  ## conversations for an hour, watching memory and threads
-	$(BIN)/python -m tools.soak
+	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/
 	$(BIN)/python -m pip wheel --no-input --no-build-isolation --no-deps --wheel-dir dist .
 
-screenshots: dev models  ## docs/screenshots/
-	$(BIN)/python -m tools.screenshots
+screenshots: dev system-test  ## docs/screenshots/
+	xvfb-run -a -s "-screen 0 2600x2400x24" $(BIN)/python tools/screenshots.py
 
 clean:  ## remove what was built, but not .venv
 	rm -rf build dist $(STAMPS)/build
