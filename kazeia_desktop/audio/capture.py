@@ -40,7 +40,7 @@ class _Line:
         self.ring = RingBuffer(1)
         self.arrived_s = 0.0  # when the callback last brought something; 0 before
         self.opened_s = clock()
-        self.sound_s = self.opened_s  # when it last was more than zeros
+        self.sound_s = 0.0  # when it last was more than zeros, or first was anything; 0 before
         self.opened = devices.open_stream("input", name, CAPTURE_RATE_HZ, _LATENCY_S, self._callback)
         self.name = self.opened.device.name
         same = self.opened.rate_hz == CAPTURE_RATE_HZ
@@ -129,10 +129,10 @@ class Capture:
             if self._changed:
                 self._switch()
             self._collect()
-            if len(self._ready) >= CAPTURE_FRAME_SAMPLES:
-                return self._next_frame()
             now_s = self._clock()
             self._watch(now_s)
+            if len(self._ready) >= CAPTURE_FRAME_SAMPLES:
+                return self._next_frame()
             if now_s >= deadline:
                 return None
             missing_s = (CAPTURE_FRAME_SAMPLES - len(self._ready)) / CAPTURE_RATE_HZ
@@ -176,7 +176,7 @@ class Capture:
         if not finite.all():
             self.bad_samples += len(raw) - int(finite.sum())
             raw[~finite] = 0.0
-        if raw.any():
+        if line.sound_s == 0.0 or raw.any():
             line.sound_s = self._clock()
         if line.resampler is not None:
             raw = line.resampler.push(raw)
@@ -215,7 +215,7 @@ class Capture:
         except AudioDeviceError as error:
             self._emit(Notice(error.template, error.values))
 
-    # The watchdog, called by `read` while it waits
+    # The watchdog, called by `read`
 
     def _watch(self, now_s: float) -> None:
         line = self._line
@@ -231,7 +231,7 @@ class Capture:
         elif self._fell_back:
             if now_s >= self._retry_at_s:
                 self._try_wanted(now_s)
-        elif self._settings.input_device and now_s - line.sound_s > _ZERO_DEVICE_S:
+        elif self._settings.input_device and 0.0 < line.sound_s < now_s - _ZERO_DEVICE_S:
             if devices.find("input", "").name == line.name:
                 line.sound_s = now_s  # it is the default one itself: there is nothing better
             else:

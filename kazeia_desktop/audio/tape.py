@@ -101,7 +101,7 @@ class Tape:
         if dac_s <= 0.0:  # the device does not tell
             return self.played
         # Before the last block's first sample is heard, those of the block before are: hence the negative count.
-        return max(0, min(self.played, before + int((stream_time_s - dac_s) * self.rate_hz)))
+        return max(0, min(self.played, before + round((stream_time_s - dac_s) * self.rate_hz)))
 
     def rms(self, at: int) -> float:
         """Loudness of the 50 ms that end at a sample, volume included."""

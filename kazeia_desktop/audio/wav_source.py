@@ -29,7 +29,7 @@ class WavSource:
         self._samples[: len(mono)] = mono
         self._realtime = realtime
         self._at = 0
-        self._began_s = 0.0
+        self._began_s: float | None = None
         self._stopped = threading.Event()
 
     @classmethod
@@ -49,7 +49,7 @@ class WavSource:
         if self._stopped.is_set() or self._at >= len(self._samples):
             raise EOFError
         now = time.monotonic()
-        if self._at == 0:
+        if self._began_s is None:
             self._began_s = now
         due_s = self._began_s + (self._at // CAPTURE_FRAME_SAMPLES + 1) * _FRAME_S
         if self._realtime and due_s > now:

@@ -137,7 +137,7 @@ class SpeechDetector:
 
     def _keep_before(self, frame: AudioFrame) -> None:
         self._before.append(frame)
-        while len(self._before) * FRAME_MS > max(self._settings.pre_roll_ms, FRAME_MS):
+        while (len(self._before) - 1) * FRAME_MS >= max(self._settings.pre_roll_ms, FRAME_MS):
             self._before.popleft()
 
     def _score(self, frame: AudioFrame) -> float:
