@@ -43,36 +43,36 @@ class Bubble(QFrame):
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self._fate = QLabel(self)
-        self._fate.setObjectName("quiet")
-        self._chip = QPushButton(self)
-        self._chip.setObjectName("metrics")
-        self._chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._chip.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._chip.setCheckable(True)
-        self._chip.toggled.connect(lambda _: self._lay_out())
+        self.fate = QLabel(self)
+        self.fate.setObjectName("quiet")
+        self.chip = QPushButton(self)
+        self.chip.setObjectName("metrics")
+        self.chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.chip.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.chip.setCheckable(True)
+        self.chip.toggled.connect(lambda _: self._lay_out())
         self._copy = self._tool()
         self._copy.clicked.connect(self.copy)
         keep = self._copy.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self._copy.setSizePolicy(keep)
-        self._breakdown = QLabel(self)
-        self._breakdown.setObjectName("quiet")
-        self._breakdown.setWordWrap(True)
+        self.breakdown = QLabel(self)
+        self.breakdown.setObjectName("quiet")
+        self.breakdown.setWordWrap(True)
 
         self._foot = QWidget(self)
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(GRID)
-        foot.addWidget(self._fate)
-        foot.addWidget(self._chip)
+        foot.addWidget(self.fate)
+        foot.addWidget(self.chip)
         foot.addStretch(1)
         said = QVBoxLayout()
         said.setSpacing(2)
         said.addWidget(self._name)
         said.addWidget(self._text)
         said.addWidget(self._foot)
-        said.addWidget(self._breakdown)
+        said.addWidget(self.breakdown)
         said.addStretch(1)
         box = QHBoxLayout(self)
         box.setContentsMargins(_PADDING, GRID, GRID // 2, GRID + 3)
@@ -110,6 +110,10 @@ class Bubble(QFrame):
             self._width = width
             self._lay_out()
 
+    def shown_html(self) -> str:
+        """The text as it is drawn."""
+        return self._text.text()
+
     def copy(self) -> None:
         """The whole message into the clipboard."""
         QGuiApplication.clipboard().setText(self.message.text)
@@ -126,9 +130,9 @@ class Bubble(QFrame):
         self._text.setAccessibleName(tr("{what}: {text}", what=who, text=message.text or tr("being recognised")))
         self.setAccessibleName(self._text.accessibleName())
         self._copy.setVisible(bool(message.text))
-        self._fate.setText(self._fate_text())
-        self._fate.setVisible(bool(self._fate.text()))
-        self._fate.setToolTip(
+        self.fate.setText(self._fate_text())
+        self.fate.setVisible(bool(self.fate.text()))
+        self.fate.setToolTip(
             tr("Kazeia does not remember what was not heard.") if message.ended == "interrupted" else ""
         )
         self._show_metrics()
@@ -163,20 +167,20 @@ class Bubble(QFrame):
         ]
         known = [f"{label} {words.seconds(value)}".replace(" ", "\u00a0") for label, value in rows if value is not None]
         headline = first if first is not None else total
-        self._chip.setVisible(headline is not None)
+        self.chip.setVisible(headline is not None)
         if headline is not None:
             told = words.seconds(headline)
             label = tr("first sound after {time}", time=told) if first is not None else tr("in {time}", time=told)
-            self._chip.setText(label)
-            self._chip.setToolTip(tr("Show the time of each stage"))
-            self._chip.setAccessibleName(f"{label}. {tr('Show the time of each stage')}")
-        self._breakdown.setText(" · ".join(known))
+            self.chip.setText(label)
+            self.chip.setToolTip(tr("Show the time of each stage"))
+            self.chip.setAccessibleName(f"{label}. {tr('Show the time of each stage')}")
+        self.breakdown.setText("\u00a0· ".join(known))
 
     def _lay_out(self) -> None:
         """Sizes are set, not negotiated: no layout has to ask hundreds of texts for their height."""
-        self._breakdown.setVisible(self._chip.isChecked() and not self._chip.isHidden())
-        self._foot.setVisible(not (self._fate.isHidden() and self._chip.isHidden()))
-        for part in (self._text, self._copy, self._chip, self._name):
+        self.breakdown.setVisible(self.chip.isChecked() and not self.chip.isHidden())
+        self._foot.setVisible(not (self.fate.isHidden() and self.chip.isHidden()))
+        for part in (self._text, self._copy, self.chip, self._name):
             part.ensurePolished()
         around = _PADDING + 2 * GRID + self._copy.sizeHint().width() + 2
         inner = self._width - around
@@ -189,14 +193,14 @@ class Bubble(QFrame):
         needed = max(needed, self._name.sizeHint().width())
         if not self._foot.isHidden():
             needed = max(needed, self._foot.sizeHint().width())
-        if not self._breakdown.isHidden():
+        if not self.breakdown.isHidden():
             needed = inner
         width = min(inner, needed)
         document.setTextWidth(width - _SLACK)
         self._text.setFixedSize(width, math.ceil(document.size().height()) + _SLACK)
-        self._breakdown.setFixedWidth(width)
-        if not self._breakdown.isHidden():
-            self._breakdown.setFixedHeight(max(SMALL_PX, self._breakdown.heightForWidth(width)))
+        self.breakdown.setFixedWidth(width)
+        if not self.breakdown.isHidden():
+            self.breakdown.setFixedHeight(max(SMALL_PX, self.breakdown.heightForWidth(width)))
         layout = self.layout()
         if layout is not None:
             layout.activate()
@@ -204,6 +208,9 @@ class Bubble(QFrame):
 
 
 def _escaped(text: str) -> str:
-    """As HTML; French signs keep to their word, so that no line begins with a question mark."""
-    text = re.sub(r" ([?!;:»])", "\u202f\\1", text).replace("« ", "«\u202f")
+    """As HTML; French signs keep to their word, so that no line begins with a question mark.
+
+    No-break spaces of full width: Qt breaks lines at narrow ones (U+202F).
+    """
+    text = re.sub(r"[ \u202f]([?!;:»])", "\u00a0\\1", text).replace("«\u202f", "« ").replace("« ", "«\u00a0")
     return html.escape(text).replace("\n", "<br>")

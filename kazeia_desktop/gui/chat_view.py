@@ -26,7 +26,7 @@ class ChatView(QScrollArea):
         self._transcript = transcript
         self._words = words
         self._tokens = tokens
-        self._bubbles: list[Bubble] = []
+        self.bubbles: list[Bubble] = []
         self._first_row = 0  # the transcript's row of the first bubble
         self._following = True
         self.setObjectName("chat")
@@ -38,12 +38,12 @@ class ChatView(QScrollArea):
         self._content.setObjectName("chatContent")
         self._column = QVBoxLayout(self._content)
         self._column.setSpacing(GRID + GRID // 2)
-        self._earlier = QPushButton()
-        self._earlier.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._earlier.clicked.connect(self._show_earlier)
-        self._earlier.hide()
+        self.earlier = QPushButton()
+        self.earlier.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.earlier.clicked.connect(self._show_earlier)
+        self.earlier.hide()
         self.welcome = Welcome(words, tokens)
-        self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._column.addWidget(self.earlier, 0, Qt.AlignmentFlag.AlignHCenter)
         self._column.addWidget(self.welcome, 1)
         self._column.addStretch(0)
         self.setWidget(self._content)
@@ -69,16 +69,16 @@ class ChatView(QScrollArea):
         self._tokens = tokens
         self.to_end.setIcon(icons.icon("down", tokens.text, 16))
         self.welcome.dress(tokens)
-        for bubble in self._bubbles:
+        for bubble in self.bubbles:
             bubble.dress(tokens)
 
     def retranslate(self) -> None:
         tr = self._words.tr
         self.setAccessibleName(tr("Conversation"))
-        self._earlier.setText(tr("Show earlier messages"))
+        self.earlier.setText(tr("Show earlier messages"))
         self.to_end.setText(tr("To the latest"))
         self.welcome.retranslate()
-        for bubble in self._bubbles:
+        for bubble in self.bubbles:
             bubble.retranslate()
         self._place_button()
 
@@ -117,13 +117,13 @@ class ChatView(QScrollArea):
         for row in range(first, last + 1):
             if self._transcript.message(row).speaker is Speaker.USER:
                 self._following = True  # whoever asks wants to see the answer
-            self._add(row, len(self._bubbles))
+            self._add(row, len(self.bubbles))
         self._show_welcome()
         if self._following:
-            while len(self._bubbles) > _SHOWN_AT_ONCE:
+            while len(self.bubbles) > _SHOWN_AT_ONCE:
                 self._drop(0)
                 self._first_row += 1
-        self._earlier.setVisible(self._first_row > 0)
+        self.earlier.setVisible(self._first_row > 0)
         self._place_button()
 
     def _removed(self, _parent: QModelIndex, first: int, last: int) -> None:
@@ -136,15 +136,15 @@ class ChatView(QScrollArea):
 
     def _changed(self, top: Index, bottom: Index) -> None:
         for row in range(max(top.row(), self._first_row), bottom.row() + 1):
-            self._bubbles[row - self._first_row].show_message()
+            self.bubbles[row - self._first_row].show_message()
 
     def _rebuild(self) -> None:
-        while self._bubbles:
+        while self.bubbles:
             self._drop(0)
         self._first_row = max(0, self._transcript.rowCount() - _SHOWN_AT_ONCE)
         for row in range(self._first_row, self._transcript.rowCount()):
-            self._add(row, len(self._bubbles))
-        self._earlier.setVisible(self._first_row > 0)
+            self._add(row, len(self.bubbles))
+        self.earlier.setVisible(self._first_row > 0)
         self._show_welcome()
 
     def _show_earlier(self) -> None:
@@ -154,7 +154,7 @@ class ChatView(QScrollArea):
         for _ in range(min(self._first_row, _SHOWN_AT_ONCE)):
             self._first_row -= 1
             self._add(self._first_row, 0)
-        self._earlier.setVisible(self._first_row > 0)
+        self.earlier.setVisible(self._first_row > 0)
         self._column.activate()
         self._content.adjustSize()
         bar.setValue(bar.maximum() - from_end)
@@ -164,18 +164,18 @@ class ChatView(QScrollArea):
         bubble = Bubble(message, self._words, self._tokens, self._content)
         bubble.set_width(self._bubble_width())
         side = Qt.AlignmentFlag.AlignRight if message.speaker is Speaker.USER else Qt.AlignmentFlag.AlignLeft
-        self._bubbles.insert(at, bubble)
+        self.bubbles.insert(at, bubble)
         self._column.insertWidget(2 + at, bubble, 0, side)  # after "earlier" and the welcome
         bubble.show()
 
     def _drop(self, at: int) -> None:
-        bubble = self._bubbles.pop(at)
+        bubble = self.bubbles.pop(at)
         self._column.removeWidget(bubble)
         bubble.hide()
         bubble.deleteLater()
 
     def _show_welcome(self) -> None:
-        empty = not self._bubbles
+        empty = not self.bubbles
         self.welcome.setVisible(empty)
         self._column.setStretch(1, 1 if empty else 0)
         self._column.setStretch(self._column.count() - 1, 0 if empty else 1)
@@ -193,7 +193,7 @@ class ChatView(QScrollArea):
         super().resizeEvent(event)
         side = max(2 * GRID, (self.viewport().width() - self._column_width()) // 2)
         self._column.setContentsMargins(side, 2 * GRID, side, 2 * GRID)
-        for bubble in self._bubbles:
+        for bubble in self.bubbles:
             bubble.set_width(self._bubble_width())
         self._place_button()
 

@@ -23,7 +23,7 @@ from kazeia_desktop.gui.bridge import EngineBridge, EngineInfo
 from kazeia_desktop.gui.chat_view import ChatView
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
-from kazeia_desktop.gui.states import part_word
+from kazeia_desktop.gui.states import capital, part_word
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
 from kazeia_desktop.gui.transcript import Speaker, Transcript
 from kazeia_desktop.gui.words import Words, resolve_language
@@ -237,9 +237,9 @@ class MainWindow(QMainWindow):
         elif part in ("", "ready"):
             text = ""
         else:
-            text = tr("Loading: {part}", part=part_word(part, self._words))
+            text = capital(part_word(part, self._words))
         self.presence.set_progress(text, fraction)
-        self.chat.welcome.set_progress(text, fraction)
+        self.chat.welcome.set_progress(text)
 
     @Slot(object)
     def _ready(self, info: EngineInfo) -> None:

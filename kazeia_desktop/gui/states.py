@@ -42,3 +42,8 @@ def part_word(part: str, words: Words) -> str:
             return tr("voice")
         case _:
             return part
+
+
+def capital(text: str) -> str:
+    """With a capital first letter; the rest as it is."""
+    return text[:1].upper() + text[1:]

@@ -119,6 +119,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     t = tokens
     height = TOUCH_PX if touch else CONTROL_PX
     inner = height - 2  # the border is inside
+    chip = TOUCH_PX - 2 if touch else 22
     on_user = "#062B27" if t.dark else "#FFFFFF"
     return f"""
     QWidget {{ color: {t.text}; font-size: {BODY_PX}px; }}
@@ -151,26 +152,27 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QPushButton:hover, QToolButton:hover {{ background: {t.hover}; }}
     QPushButton:pressed, QToolButton:pressed {{ background: {t.line}; }}
     QPushButton:disabled, QToolButton:disabled {{ color: {t.outline}; border-color: {t.line}; }}
-    QToolButton:checked {{ background: {t.hover}; border: 2px solid {t.text}; }}
+    QToolButton:checked {{ background: {t.hover}; border: 1px solid {t.text}; }}
     QPushButton#primary {{ background: {t.user}; border-color: {t.user}; color: {on_user}; font-weight: 600; }}
     QPushButton#primary:disabled {{ background: {t.hover}; border-color: {t.line}; color: {t.quiet}; }}
     QToolButton#flat {{ border-color: transparent; background: transparent; }}
     QToolButton#flat:hover {{ background: {t.hover}; }}
     QToolButton#chip {{
         border-color: transparent; background: transparent; color: {t.quiet}; font-size: {SMALL_PX}px;
-        min-height: {TOUCH_PX - 2 if touch else 22}px; min-width: {TOUCH_PX - 2 if touch else 22}px; padding: 0 6px;
+        min-height: {chip}px; min-width: {chip}px; padding: 0 6px;
         border-radius: 6px;
     }}
     QPushButton#metrics {{
         border: 1px solid transparent; border-radius: 4px; background: transparent; color: {t.quiet};
-        font-size: {SMALL_PX}px; padding: 0; text-align: left; min-height: {TOUCH_PX - 2 if touch else 22}px;
+        font-size: {SMALL_PX}px; padding: 0; text-align: left; min-height: {chip}px;
     }}
     QPushButton#metrics:hover, QPushButton#metrics:checked {{ color: {t.text}; background: transparent; }}
     QPushButton#metrics:focus {{ border: 1px solid {t.text}; }}
     QToolButton#chip:hover, QToolButton#chip:checked {{ background: {t.hover}; color: {t.text}; }}
-    QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QToolButton#chip:focus {{
-        border: 2px solid {t.text}; }}
-    QPushButton#primary:focus {{ border: 2px solid {t.text}; }}
+    QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QPushButton#primary:focus {{
+        border: 2px solid {t.text}; min-height: {inner - 2}px; }}
+    QToolButton:focus, QToolButton#flat:focus {{ min-width: {inner - 2}px; }}
+    QToolButton#chip:focus {{ border: 1px solid {t.text}; min-width: {chip}px; min-height: {chip}px; }}
     QLineEdit, QPlainTextEdit, QComboBox {{
         background: {t.field}; border: 1px solid {t.outline}; border-radius: {RADIUS}px; padding: 0 {GRID}px;
         selection-background-color: {t.user}; selection-color: {on_user};
@@ -184,9 +186,10 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QComboBox::drop-down {{ border: none; width: 32px; }}
     QComboBox::down-arrow {{ image: none; }}
     QPlainTextEdit {{ padding: {GRID // 2}px; }}
-    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border: 2px solid {t.text}; }}
+    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{
+        border: 2px solid {t.text}; min-height: {inner - 2}px; padding-left: {GRID - 1}px; }}
     QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] {{
-        border: 2px solid {t.error}; }}
+        border: 2px solid {t.error}; min-height: {inner - 2}px; padding-left: {GRID - 1}px; }}
     QComboBox QAbstractItemView {{ background: {t.surface}; border: 1px solid {t.outline}; outline: none; }}
     QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}
     QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent; }}

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import State
-from kazeia_desktop.gui.states import part_word
+from kazeia_desktop.gui.states import capital, part_word
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 
@@ -28,15 +28,10 @@ class Welcome(QWidget):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
-        self.progress = QProgressBar(self)
-        self.progress.setTextVisible(False)
-        self.progress.setRange(0, 100)
-        self.progress.setFixedWidth(240)
         box = QVBoxLayout(self)
         box.setSpacing(2 * GRID)
         box.addStretch(3)
         box.addWidget(self._line)
-        box.addWidget(self.progress, 0, Qt.AlignmentFlag.AlignHCenter)
         box.addWidget(self._detail)
         box.addStretch(4)
         self.dress(tokens)
@@ -49,10 +44,9 @@ class Welcome(QWidget):
         self._state = state
         self.retranslate()
 
-    def set_progress(self, text: str, fraction: float) -> None:
-        """What is being loaded; fraction in [0, 1] of the whole start."""
+    def set_progress(self, text: str) -> None:
+        """What is being loaded."""
         self._progress_text = text
-        self.progress.setValue(round(100 * fraction))
         self.retranslate()
 
     def set_placement(self, placement: Mapping[str, str]) -> None:
@@ -62,7 +56,6 @@ class Welcome(QWidget):
 
     def retranslate(self) -> None:
         tr = self._words.tr
-        loading = self._state is State.LOADING
         match self._state:
             case State.LOADING:
                 line = tr("Kazeia is getting ready")
@@ -75,20 +68,14 @@ class Welcome(QWidget):
             case _:
                 line = tr("Speak, I am listening")
         self._line.setText(line)
-        self.progress.setVisible(loading)
-        self.progress.setAccessibleName(tr("Progress of loading"))
-        if loading:
+        if self._state is State.LOADING:
             detail = self._progress_text
         elif self._state is State.ERROR:
             detail = ""
         else:
             detail = "\n".join(
-                tr("{what}: {text}", what=_capital(part_word(part, self._words)), text=where)
+                tr("{what}: {text}", what=capital(part_word(part, self._words)), text=where)
                 for part, where in self._placement.items()
                 if where
             )
         self._detail.setText(detail)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

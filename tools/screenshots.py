@@ -1,0 +1,261 @@
+"""Pictures of the real window for README and docs, driven by the tests' fake engine.
+
+    xvfb-run -a -s "-screen 0 2600x2400x24" .venv/bin/python tools/screenshots.py [OUT_DIR]
+
+Each picture is taken in a process of its own, because scale and theme are chosen at start.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+BUDGET_BYTES = 3_000_000
+
+QUESTION = "Bonjour Kazeia. Quel temps faut-il prévoir pour une promenade en Bretagne ce week-end ?"
+ANSWER = (
+    "Bonjour ! Je ne peux pas consulter la météo, car rien ne sort de cette machine. "
+    "En automne, prenez un coupe-vent et des chaussures qui ne craignent pas l'eau. "
+    "Voulez-vous que je vous aide à préparer votre sac ?"
+)
+CLAUSES = (
+    "Bonjour !",
+    "Je ne peux pas consulter la météo, car rien ne sort de cette machine.",
+)
+QUESTION_EN = "Hello Kazeia. What should I take for a walk by the sea this weekend?"
+ANSWER_EN = (
+    "Hello! I cannot look up the weather, because nothing leaves this machine. "
+    "In autumn, take a windproof jacket and shoes that do not mind water."
+)
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: what the window shows, in which theme, language, size and scale."""
+
+    scene: str
+    theme: str = "light"
+    language: str = "fr"
+    width: int = 1080
+    height: int = 760
+    scale: int = 1
+
+    @property
+    def name(self) -> str:
+        size = "" if (self.width, self.height) == (1080, 760) else f"-{self.width}x{self.height}"
+        return f"{self.scene}-{self.theme}-{self.language}{size}{'' if self.scale == 1 else f'-{self.scale}x'}"
+
+
+SHOTS = (
+    *(Shot(scene, theme) for scene in ("idle", "listening", "speaking", "error") for theme in ("light", "dark")),
+    Shot("speaking", "light", "en"),
+    Shot("error", "dark", "en"),
+    Shot("loading"),
+    Shot("hearing"),
+    Shot("thinking", "dark"),
+    Shot("muted"),
+    Shot("interrupted"),
+    Shot("missing", "light"),
+    Shot("settings", "light", width=1280),
+    Shot("settings", "dark", "en", width=1280),
+    Shot("speaking", "light", scale=2),
+    Shot("speaking", "light", width=800, height=1100),
+    Shot("settings", "dark", width=800, height=1100),
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "docs" / "screenshots")
+    parser.add_argument("--only", default="", help="names that contain this")
+    parser.add_argument("--shot", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.shot is not None:
+        return take(SHOTS[options.shot], options.out)
+    options.out.mkdir(parents=True, exist_ok=True)
+    for number, shot in enumerate(SHOTS):
+        if options.only in shot.name:
+            environment = {**os.environ, "QT_SCALE_FACTOR": str(shot.scale)}
+            command = [sys.executable, __file__, str(options.out), "--shot", str(number)]
+            subprocess.run(command, env=environment, check=True)
+    total = sum(file.stat().st_size for file in options.out.glob("*.png"))
+    sys.stdout.write(f"{total / 1e6:.2f} MB in {options.out}\n")
+    return 0 if total <= BUDGET_BYTES else 1
+
+
+def take(shot: Shot, out: Path) -> int:
+    """Open the window, play the scene, save the picture."""
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QApplication
+
+    from kazeia_desktop.gui.bridge import EngineBridge
+    from kazeia_desktop.gui.main_window import MainWindow
+    from kazeia_desktop.settings.schema import Settings
+    from kazeia_desktop.settings.store import with_value
+    from tests.fakes.fake_engine import FakeHost
+
+    app = QApplication([])
+    app.setStyle("Fusion")
+    settings = Settings()
+    for key, value in (
+        ("appearance.theme", shot.theme),
+        ("appearance.language", shot.language),
+        ("appearance.reduced_motion", True),
+    ):
+        settings = with_value(settings, key, value)
+    host = FakeHost(half_duplex=True)
+    window = MainWindow(EngineBridge(host.host(), settings), settings)
+    window.resize(shot.width, shot.height)
+    window.show()
+    QTest.qWaitForWindowExposed(window)
+    scene: Callable[[object, object, object, Shot], None] = globals()[f"scene_{shot.scene}"]
+    try:
+        scene(window, host, lambda seconds: _let(app, seconds), shot)
+        _let(app, 0.4)
+        picture = window.grab()
+    finally:
+        window.close()
+    path = out / f"{shot.name}.png"
+    with tempfile.TemporaryDirectory() as scratch:
+        raw = Path(scratch) / "raw.png"
+        picture.toImage().convertToFormat(picture.toImage().Format.Format_RGB888).save(str(raw), "PNG", 0)
+        path.write_bytes(raw.read_bytes())
+    return 0
+
+
+def _let(app, seconds: float) -> None:  # noqa: ANN001
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        app.processEvents()
+        time.sleep(0.005)
+
+
+def _texts(shot: Shot) -> tuple[str, str]:
+    return (QUESTION, ANSWER) if shot.language == "fr" else (QUESTION_EN, ANSWER_EN)
+
+
+def _begin(window, host, let) -> None:  # noqa: ANN001
+    window.start()
+    let(0.3)
+
+
+def scene_loading(window, host, let, shot) -> None:  # noqa: ANN001
+    host.hold.clear()
+    window.start()
+    let(0.4)
+
+
+def scene_idle(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.events import State
+
+    host.rest = State.IDLE
+    _begin(window, host, let)
+
+
+def scene_listening(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.events import Level
+
+    _begin(window, host, let)
+    host.engine.emit(Level(0.01))
+
+
+def scene_hearing(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.events import Level, State, StateChanged
+
+    _begin(window, host, let)
+    question, answer = _texts(shot)
+    host.engine.exchange(question, answer)
+    host.engine.emit(StateChanged(State.HEARING))
+    let(0.1)
+    host.engine.emit(Level(0.12))
+
+
+def scene_thinking(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    host.engine.hears(_texts(shot)[0])
+
+
+def scene_speaking(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.events import Level
+
+    _begin(window, host, let)
+    question, answer = _texts(shot)
+    greeting = (
+        ("Bonjour.", "Bonjour, je vous écoute.") if shot.language == "fr" else ("Hello.", "Hello, I am listening.")
+    )
+    host.engine.exchange(*greeting)
+    turn = host.engine.hears(question)
+    first = answer.split(". ")[0] + "."
+    host.engine.replies(turn, answer, CLAUSES if shot.language == "fr" else [first])
+    for rms in (0.03, 0.09, 0.2, 0.12, 0.05, 0.16, 0.08):
+        let(0.08)
+        host.engine.emit(Level(rms))
+
+
+def scene_interrupted(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    question, answer = _texts(shot)
+    turn = host.engine.hears(question)
+    host.engine.replies(turn, answer, CLAUSES)
+    host.engine.ends(turn, " ".join(CLAUSES), "interrupted")
+    let(0.2)
+    for bubble in window.chat.bubbles:
+        bubble.chip.setChecked(True)
+
+
+def scene_muted(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    window.set_muted(True)
+
+
+def scene_error(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.events import Failed
+
+    _begin(window, host, let)
+    question, answer = _texts(shot)
+    host.engine.exchange(question, answer)
+    host.engine.emit(
+        Failed(
+            "The settings cannot be saved to {path} ({reason}). Free space or check permissions.",
+            {"path": "/home/jeanne/.config/kazeia/settings.toml", "reason": "No space left on device"},
+            "settings",
+            fatal=False,
+        )
+    )
+
+
+def scene_missing(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.errors import ModelMissingError
+
+    host.error = ModelMissingError(
+        "The model {name} is not complete: {file} is missing. Run `kazeia models get {name}`.",
+        name="whisper-base",
+        file="model.bin",
+    )
+    _begin(window, host, let)
+
+
+def scene_settings(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_speaking(window, host, let, shot)
+    window.show_settings(True)
+    let(0.6)
+    if shot.width > 1000:
+        window.panel.show_section("llm")
+        window.panel.fields["llm.temperature"].editor._step_by(4)
+        field = window.panel.fields["llm.top_k"].editor.field
+        field.setText("5000")
+        field.editingFinished.emit()
+        let(0.2)
+        bar = window.panel._scroll.verticalScrollBar()
+        bar.setValue(bar.value() + 420)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
