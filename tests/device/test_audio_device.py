@@ -1,6 +1,8 @@
 """Microphone and loudspeaker on a real sound server."""
 
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,11 @@ from kazeia_desktop.audio.capture import Capture
 from kazeia_desktop.audio.playback import Playback
 from kazeia_desktop.audio.wav import read_wav, write_wav
 from kazeia_desktop.errors import AudioDeviceError
-from kazeia_desktop.events import Event
-from kazeia_desktop.frames import FloatArray, SpeechFrame
+from kazeia_desktop.events import Event, Notice
+from kazeia_desktop.frames import AudioFrame, FloatArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import AudioSettings
-from tests.device.virtual_audio import VirtualAudio
+from tests.device.virtual_audio import VirtualAudio, virtual_audio
 
 pytestmark = pytest.mark.device
 
@@ -151,3 +153,135 @@ def test_a_null_sink_is_virtual_so_duplex_is_full(here: VirtualAudio) -> None:
     devices._duplex = None
     assert devices.effective_duplex(AudioSettings()) == "full"
     assert devices.effective_duplex(AudioSettings(duplex="half")) == "half"
+
+
+def frames_until(capture: Capture, enough: Callable[[AudioFrame | None], bool], timeout_s: float) -> None:
+    """Read until `enough` says so."""
+    deadline = time.monotonic() + timeout_s
+    while not enough(capture.read(0.1)):
+        assert time.monotonic() < deadline, "nothing came of it"
+
+
+def test_a_microphone_that_falls_silent_is_left_and_taken_again(here: VirtualAudio, tmp_path: Path) -> None:
+    write_wav(tmp_path / "tone.wav", np.sin(np.arange(48_000 * 20) * 0.05).astype(np.float32) * 0.5, 48_000)
+    sink = here.load("module-null-sink", "sink_name=plugged_sink", "rate=48000")
+    source = here.load("module-remap-source", "master=plugged_sink.monitor", "source_name=plugged_mic")
+    events: list[Event] = []
+    capture = Capture(AudioSettings(input_device="plugged_mic"), events.append)
+    capture.start()
+    try:
+        assert capture.device_name == "plugged_mic"
+        frames_until(capture, lambda frame: capture.device_name == "default", 10.0)  # nobody speaks: exact zeros
+        (left,) = events
+        assert isinstance(left, Notice)
+        assert left.values == {"lost": "plugged_mic", "used": "default"}
+        player = here.play(tmp_path / "tone.wav", "plugged_sink")
+        frames_until(capture, lambda frame: capture.device_name == "plugged_mic", 20.0)
+        frames_until(capture, lambda frame: frame is not None and float(np.abs(frame.samples).max()) > 0.3, 5.0)
+        player.terminate()
+        player.wait(5)
+        assert len(events) == 2
+    finally:
+        capture.stop()
+        here.unload(source)
+        here.unload(sink)
+
+
+def test_a_microphone_pulled_out_while_it_listens_is_replaced(here: VirtualAudio, tmp_path: Path) -> None:
+    write_wav(tmp_path / "tone.wav", np.sin(np.arange(48_000 * 8) * 0.05).astype(np.float32) * 0.5, 48_000)
+    sink = here.load("module-null-sink", "sink_name=plugged_sink", "rate=48000")
+    source = here.load("module-remap-source", "master=plugged_sink.monitor", "source_name=plugged_mic")
+    players = [here.play(tmp_path / "tone.wav", "plugged_sink"), here.play(tmp_path / "tone.wav")]
+    events: list[Event] = []
+    capture = Capture(AudioSettings(input_device="plugged_mic"), events.append)
+    capture.start()
+
+    def is_loud(frame: AudioFrame | None) -> bool:
+        return frame is not None and float(np.abs(frame.samples).max()) > 0.3
+
+    try:
+        frames_until(capture, is_loud, 5.0)
+        here.unload(source)
+        pulled_s = time.monotonic()
+        # Either the sound server moves the stream to its default source, or Kazeia goes there after a second.
+        frames_until(capture, lambda frame: time.monotonic() > pulled_s + 0.5 and is_loud(frame), 5.0)
+    finally:
+        capture.stop()
+        for player in players:
+            player.terminate()
+            player.wait(5)
+        here.unload(sink)
+
+
+def test_a_loudspeaker_pulled_out_while_it_speaks_is_replaced(here: VirtualAudio, tmp_path: Path) -> None:
+    sink = here.load("module-null-sink", "sink_name=plugged_speaker", "rate=48000")
+    playback = Playback(AudioSettings(output_device="plugged_speaker"), lambda event: None)
+    playback.start()
+    cancel = CancelToken()
+    with here.record(tmp_path / "heard.wav"):
+        playback.write(SpeechFrame(1, 0, noise(3.5), RATE_HZ, True, True), cancel)
+        while playback.first_sample_time(1) is None:
+            time.sleep(0.001)
+        here.unload(sink)
+        playback.wait_played(1, cancel)
+        time.sleep(0.3)
+    assert playback.all_played(1)
+    playback.stop()
+    assert playback.heard(1)[0].complete
+    recorded, rate_hz = read_wav(tmp_path / "heard.wav")
+    assert np.count_nonzero(np.abs(recorded) > 0.01) / rate_hz > 0.3  # the rest came out of the default one
+
+
+def test_a_sound_server_that_dies_is_an_error_and_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with virtual_audio() as server:
+        for name in ("XDG_RUNTIME_DIR", "HOME"):
+            monkeypatch.setenv(name, server.environment[name])
+        devices.refresh()
+        events: list[Event] = []
+        capture, playback = Capture(AudioSettings(), events.append), Playback(AudioSettings(), events.append)
+        capture.start()
+        playback.start()
+        cancel = CancelToken()
+        playback.write(SpeechFrame(1, 0, noise(3.0), RATE_HZ, True, True), cancel)
+        server.stop()
+        began_s = time.monotonic()
+        playback.wait_played(1, cancel)
+        while not any(isinstance(event, Notice) and "microphone" in event.template for event in events):
+            assert time.monotonic() < began_s + 15
+            capture.read(0.2)
+        with pytest.raises(AudioDeviceError):
+            playback.write(SpeechFrame(2, 0, noise(3.0), RATE_HZ, True, True), cancel)
+        capture.stop()
+        playback.stop()
+        assert time.monotonic() < began_s + 15
+    devices.refresh()
+
+
+def test_speech_has_no_gap_beside_two_busy_threads(here: VirtualAudio, tmp_path: Path) -> None:
+    rest = threading.Event()
+
+    def work() -> None:
+        while not rest.is_set():
+            sum(range(500))
+
+    busy = [threading.Thread(target=work) for _ in range(2)]
+    playback = Playback(AudioSettings(), lambda event: None)
+    playback.start()
+    cancel = CancelToken()
+    for thread in busy:
+        thread.start()
+    try:
+        with here.record(tmp_path / "heard.wav"):
+            playback.write(SpeechFrame(1, 0, np.full(3 * RATE_HZ, 0.5, np.float32), RATE_HZ, True, True), cancel)
+            playback.wait_played(1, cancel)
+            time.sleep(0.3)
+    finally:
+        rest.set()
+        for thread in busy:
+            thread.join()
+    playback.stop()
+    recorded, rate_hz = read_wav(tmp_path / "heard.wav")
+    loud = np.flatnonzero(recorded > 0.25)
+    silent_s = (loud[-1] - loud[0] + 1 - len(loud)) / rate_hz
+    assert (loud[-1] - loud[0]) / rate_hz == pytest.approx(3.0, abs=0.1)
+    assert silent_s < 0.01

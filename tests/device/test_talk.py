@@ -75,6 +75,13 @@ class Talk:
 @contextmanager
 def talking(audio: VirtualAudio, home: Path, *words: str, **changes: Value) -> Iterator[Talk]:
     """`kazeia talk` with settings of its own and the real models."""
+    with running(audio, home, ["-m", "kazeia_desktop", "talk", "--json", *words], **changes) as talk:
+        yield talk
+
+
+@contextmanager
+def running(audio: VirtualAudio, home: Path, program: list[str], **changes: Value) -> Iterator[Talk]:
+    """A Python program that tells events, with settings of its own and the real models, once it listens."""
     for name in ("whisper-base", "silero-vad", "qwen2.5-coder-0.5b", "kokoro-82m"):
         require_model(name)
     (home / "data").mkdir(parents=True)
@@ -84,7 +91,7 @@ def talking(audio: VirtualAudio, home: Path, *words: str, **changes: Value) -> I
         settings = with_value(settings, key.replace("__", "."), value)
     SettingsStore(home / "config" / "settings.toml").save(settings)
     process = subprocess.Popen(
-        [sys.executable, "-m", "kazeia_desktop", "talk", "--json", *words],
+        [sys.executable, *program],
         env={**audio.environment, "KAZEIA_HOME": str(home)},
         stdout=subprocess.PIPE,
         text=True,
@@ -130,6 +137,51 @@ def test_spoken_questions_get_spoken_answers(audio: VirtualAudio, tmp_path: Path
     errors = word_error_rate(replies, heard)
     sys.stdout.write(f"{100 * errors:.0f} % word errors\n")
     assert errors <= 0.25
+
+
+@contextmanager
+def screen() -> Iterator[str]:
+    """A display of the test's own; its name."""
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert server.stdout is not None
+    try:
+        yield ":" + server.stdout.readline().decode().strip()
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+        server.stdout.close()
+
+
+def test_the_window_answers_a_spoken_question(
+    audio: VirtualAudio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, picture = tmp_path / "heard.wav", tmp_path / "speaking.png"
+    driver = str(Path(__file__).with_name("window_driver.py"))
+    question = QUESTION.with_name("conf-onlyone.wav")
+    with screen() as display:
+        monkeypatch.setitem(audio.environment, "DISPLAY", display)  # type: ignore[arg-type]
+        monkeypatch.setitem(audio.environment, "QT_QPA_PLATFORM", "xcb")  # type: ignore[arg-type]
+        with running(audio, tmp_path / "home", [driver, str(picture)]) as window, audio.record(heard):
+            audio.play(question).wait(timeout=20)
+            said = window.wait("user_text")
+            window.wait("picture")
+            end = window.wait("turn_ended")
+            time.sleep(0.5)  # the recorder's own buffer
+            closing_s = time.monotonic()
+            assert window.end() == 0
+            closing_s = time.monotonic() - closing_s
+    assert word_error_rate(["Il n'y a qu'un seul participant dans cette conférence."], [said["text"]]) <= 0.2
+    assert end["reason"] == "done"
+    got = understood(*read_wav(heard))
+    errors = word_error_rate([end["reply"]], [got])
+    sys.stdout.write(f"reply {end['reply']!r}, heard {got!r}: {100 * errors:.0f} %; closed in {closing_s:.1f} s\n")
+    assert errors <= 0.25
+    assert picture.stat().st_size > 10_000
+    assert closing_s < 3 * 2.0
 
 
 class Monitor:

@@ -23,6 +23,10 @@ _MODULES = (
 _START_S = 10.0
 
 
+PLUGGED = ("plugged_mic", "plugged_speaker")
+"""Names under which ALSA, and so PortAudio, lists devices that a test may plug into the server and pull out."""
+
+
 class VirtualAudio:
     """The server. environment: variables with which a program uses it."""
 
@@ -31,7 +35,8 @@ class VirtualAudio:
         run, home = root / "run", root / "home"
         for folder in (run, home):
             folder.mkdir(mode=0o700)
-        (home / ".asoundrc").write_text("pcm.!default { type pulse }\nctl.!default { type pulse }\n")
+        names = "".join(f"pcm.{name} {{ type pulse\n device {name} }}\n" for name in PLUGGED)
+        (home / ".asoundrc").write_text("pcm.!default { type pulse }\nctl.!default { type pulse }\n" + names)
         self.environment: Mapping[str, str] = {**os.environ, "XDG_RUNTIME_DIR": str(run), "HOME": str(home)}
         command = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disallow-exit=no", "-v"]
         for module in _MODULES:
@@ -58,10 +63,10 @@ class VirtualAudio:
         """Unplug it."""
         self._pactl("unload-module", number, check=True)
 
-    def play(self, wav: Path) -> subprocess.Popen[bytes]:
-        """Speak a WAV file into the microphone; returns at once."""
+    def play(self, wav: Path, sink: str = "mic_in") -> subprocess.Popen[bytes]:
+        """Speak a WAV file into the microphone, or play it on another sink; returns at once."""
         return subprocess.Popen(
-            ["paplay", "--latency-msec=20", "--device=mic_in", str(wav)], env=dict(self.environment)
+            ["paplay", "--latency-msec=20", f"--device={sink}", str(wav)], env=dict(self.environment)
         )
 
     @contextmanager
