@@ -1,24 +1,35 @@
 """`kazeia say`: text to speech alone, to the loudspeaker or a file."""
 
 import argparse
+import contextlib
 import hashlib
+import os
+import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
-from kazeia_desktop.errors import UsageError
+from kazeia_desktop.errors import AudioFormatError, UsageError
+from kazeia_desktop.events import Event, Notice
 from kazeia_desktop.frames import Clause, FloatArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.translations import system_language, translate
+from kazeia_desktop.tts.base import SpeechSynthesizer
 
 FRAMES_PER_S: Final = 12.5
 """The unit of RTF everywhere: time / (frames / 12.5)."""
 _SILENCE: Final = 0.01
-_LONGEST_S: Final = 3600.0
+_TURN: Final = 1
+_INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as a shell gives it."""
 
 
 def register(commands: Subparsers) -> None:
@@ -28,7 +39,7 @@ def register(commands: Subparsers) -> None:
     )
     parser.add_argument("text", metavar="TEXT", help='what to say; "-" reads standard input')
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.wav", help="write here instead of speaking")
-    parser.add_argument("--voice", help="default: the setting tts.voice")
+    parser.add_argument("--voice", help="default: the setting tts.voice; `kazeia voices list` shows them")
     parser.add_argument("--engine", choices=("auto", "kokoro", "system"), help="default: the setting tts.engine")
     parser.add_argument("--language", choices=("fr", "en"), help="default: the setting tts.language")
     parser.add_argument("--seed", type=int, metavar="N", help="for voices that sample; the light voice does not")
@@ -38,97 +49,166 @@ def register(commands: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
+@dataclass(slots=True)
+class Said:
+    """What was spoken. spent_s: time in the voice, waiting for the loudspeaker not counted."""
+
+    sounds: list[FloatArray] = field(default_factory=list)
+    rate_hz: int = 0
+    spent_s: float = 0.0
+    first_s: float | None = None
+    cancelled: bool = False
+
+    @property
+    def sound(self) -> FloatArray:
+        return np.concatenate(self.sounds) if self.sounds else np.zeros(0, np.float32)
+
+
 def run(options: argparse.Namespace) -> int:
     """Split, normalise and speak; figures as `kazeia say --json` promises them."""
+    from kazeia_desktop.audio.wav import write_wav
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
     from kazeia_desktop.pipeline.builder import make_synthesizer
-    from kazeia_desktop.settings.store import with_value
 
     for flag, value in (("--stream-frames", options.stream_frames), ("--codes-out", options.codes_out)):
         if value is not None:
-            raise UsageError("{flag} needs Kazeia's own voice, which this version does not have yet.", flag=flag)
-    paths, settings = load_settings()
-    for name in ("voice", "engine", "language"):
-        if getattr(options, name):
-            settings = with_value(settings, f"tts.{name}", getattr(options, name))
+            raise UsageError("{flag} needs Kazeia's own voice, which is not installed.", flag=flag)
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if options.text == "-" else options.text
-    clauses = _clauses(text, settings.tts.language)
+    paths, settings = load_settings()
+    settings = _with_flags(settings, options)
+    clauses = _clauses(text, settings)
     if not clauses:
         raise UsageError("There is nothing to say in {text!r}.", text=text[:60])
-    voice = make_synthesizer(settings, ModelStore(paths.models_dir, Catalog.load()))
-    started = time.perf_counter()
-    first_s: float | None = None
-    frames: list[SpeechFrame] = []
-    try:
-        for clause in clauses:
-            for frame in voice.synthesize(clause, CancelToken()):
-                if len(frame.samples):
-                    first_s = first_s or time.perf_counter()
-                    frames.append(frame)
-        spent_s = time.perf_counter() - started
-        rate_hz, name = voice.sample_rate_hz, voice.name
-    finally:
-        voice.close()
-    sound = np.concatenate([frame.samples for frame in frames]) if frames else np.zeros(0, np.float32)
-    _deliver(frames, sound, rate_hz, options.output)
-    record = _record(sound, rate_hz, len(frames), spent_s, None if first_s is None else first_s - started)
-    record |= {"voice": name, "seed": options.seed, "output": str(options.output) if options.output else None}
+    if options.output is not None:
+        _check_place(options.output)
+    cancel = CancelToken()
+    with contextlib.ExitStack() as stack:
+        sink = None if options.output is not None else _loudspeaker(settings, stack)
+        voice = make_synthesizer(settings, ModelStore(paths.models_dir, Catalog.load()))
+        stack.callback(voice.close)
+        stack.enter_context(_interrupt_sets(cancel))
+        said = _speak(voice, clauses, sink, cancel)
+        if sink is not None:
+            sink.wait_played(_TURN, cancel)
+        name = voice.name
+    if options.output is not None:
+        write_wav(options.output, said.sound, said.rate_hz)
     if options.json:
-        print_json(record)
-    elif options.output:
-        done = translate(
-            "{seconds:.1f} s of speech in {path}", system_language(), seconds=len(sound) / rate_hz, path=options.output
+        print_json(_record(said, name, options))
+    elif options.output is not None:
+        seconds = len(said.sound) / said.rate_hz
+        print_text(
+            translate("{seconds:.1f} s of speech in {path}", system_language(), seconds=seconds, path=options.output)
         )
-        print_text(done)
-    return 0
+    return _INTERRUPTED if cancel.is_set() else 0
 
 
-def _clauses(text: str, language: str) -> list[Clause]:
+def _with_flags(settings: Settings, options: argparse.Namespace) -> Settings:
+    from kazeia_desktop.settings.store import with_value
+    from kazeia_desktop.tts.voices import engine_of
+
+    for name in ("voice", "engine", "language"):
+        if getattr(options, name) is not None:
+            settings = with_value(settings, f"tts.{name}", getattr(options, name))
+    if options.engine is None and options.voice is not None and engine_of(options.voice) is not None:
+        settings = with_value(settings, "tts.engine", engine_of(options.voice) or "auto")
+    return settings
+
+
+def _clauses(text: str, settings: Settings) -> list[Clause]:
+    """The clauses that have something to say, cut and read as those of a reply."""
     from kazeia_desktop.text.clause_splitter import ClauseSplitter
     from kazeia_desktop.text.normalizer import normalize
 
-    splitter = ClauseSplitter(early_comma=False)
+    splitter = ClauseSplitter(settings.tts.early_comma, settings.tts.language)
     shown = [*splitter.push(text), *splitter.finish()]
-    spoken = [(clause, said) for clause in shown if (said := normalize(clause, language))]
-    return [Clause(1, i, clause, said, i == len(spoken) - 1) for i, (clause, said) in enumerate(spoken)]
+    spoken = [(clause, said) for clause in shown if (said := normalize(clause, settings.tts.language))]
+    return [Clause(_TURN, i, clause, said, i == len(spoken) - 1) for i, (clause, said) in enumerate(spoken)]
 
 
-def _deliver(frames: list[SpeechFrame], sound: FloatArray, rate_hz: int, output: Path | None) -> None:
-    """To the file, or to the loudspeaker until it has been heard."""
+def _check_place(path: Path) -> None:
+    """Tell at once, and not after the whole text was spoken, that the file cannot be written."""
+    folder = path.parent
+    reason = ""
+    if not folder.is_dir():
+        reason = f"no folder {folder}"
+    elif path.is_dir():
+        reason = "is a folder"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "no permission"
+    if reason:
+        raise AudioFormatError("{path} cannot be written ({reason}): choose another place.", path=path, reason=reason)
+
+
+def _loudspeaker(settings: Settings, stack: contextlib.ExitStack) -> SpeechSink:
     from kazeia_desktop.audio.playback import Playback
-    from kazeia_desktop.audio.wav import write_wav
 
-    if output is not None:
-        write_wav(output, sound, rate_hz)
-        return
-    _, settings = load_settings()
-    sink = Playback(settings.audio, lambda event: None)
+    sink = Playback(settings.audio, _tell)
     sink.start()
-    cancel = CancelToken()
+    stack.callback(sink.stop)
+    return sink
+
+
+def _tell(event: Event) -> None:
+    if isinstance(event, Notice):
+        sys.stderr.write(translate(event.template, system_language(), **event.values) + "\n")
+
+
+@contextlib.contextmanager
+def _interrupt_sets(cancel: CancelToken) -> Iterator[None]:
+    """Ctrl-C ends the speech at once, and what was said until then is still written and told."""
+    before = signal.signal(signal.SIGINT, lambda *_: cancel.set())
     try:
-        sink.write(SpeechFrame(1, 0, sound, rate_hz, end_of_clause=True, end_of_turn=True), cancel)
-        sink.wait_played(1, cancel)
+        yield
     finally:
-        sink.stop()
+        signal.signal(signal.SIGINT, before)
 
 
-def _record(sound: FloatArray, rate_hz: int, n_chunks: int, spent_s: float, first_s: float | None) -> dict[str, object]:
+def _speak(voice: SpeechSynthesizer, clauses: Sequence[Clause], sink: SpeechSink | None, cancel: CancelToken) -> Said:
+    """All clauses; each frame goes to the loudspeaker as it comes."""
+    said = Said(rate_hz=voice.sample_rate_hz)
+    resumed = time.perf_counter()
+    for clause in clauses:
+        for frame in voice.synthesize(clause, cancel):
+            said.spent_s += time.perf_counter() - resumed
+            if len(frame.samples):
+                said.first_s = said.spent_s if said.first_s is None else said.first_s
+                said.sounds.append(frame.samples)
+                said.rate_hz = frame.sample_rate_hz
+            if sink is not None:
+                sink.write(_ended(frame, clause), cancel)
+            resumed = time.perf_counter()
+        if cancel.is_set():
+            break
+    said.cancelled = cancel.is_set()
+    return said
+
+
+def _ended(frame: SpeechFrame, clause: Clause) -> SpeechFrame:
+    return replace(frame, end_of_turn=frame.end_of_clause and clause.last)
+
+
+def _record(said: Said, voice: str, options: argparse.Namespace) -> dict[str, object]:
     """The keys of `kazeia say --json`; what the light voice has no figure for is null."""
-    seconds = len(sound) / rate_hz
+    sound = said.sound
+    seconds = len(sound) / said.rate_hz
     silent = float(np.mean(np.abs(sound) < _SILENCE)) if len(sound) else 1.0
     pcm = np.round(np.clip(sound, -1, 1) * 32767).astype("<i2")
     return {
         "frames": round(seconds * FRAMES_PER_S),
-        "chunks": n_chunks,
-        "stop": "eos",
+        "chunks": len(said.sounds),
+        "seed": options.seed,
+        "stop": "cancel" if said.cancelled else "eos",
         "audio_seconds": round(seconds, 3),
-        "ttfa_ms": None if first_s is None else round(first_s * 1000, 1),
-        "rtf": round(spent_s / seconds, 3) if seconds else None,
+        "ttfa_ms": None if said.first_s is None else round(said.first_s * 1000, 1),
+        "rtf": round(said.spent_s / seconds, 3) if seconds else None,
         "talker_ms": None,
         "code_predictor_ms": None,
         "codec_ms": None,
         "rms": round(float(np.sqrt(np.mean(np.square(sound)))), 4) if len(sound) else 0.0,
         "silence_pct": round(100 * silent, 1),
         "sha256": hashlib.sha256(pcm.tobytes()).hexdigest(),
+        "voice": voice,
+        "output": str(options.output) if options.output is not None else None,
     }

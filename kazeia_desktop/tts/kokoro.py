@@ -1,29 +1,45 @@
 """The light voice: Kokoro-82M on ONNX Runtime."""
 
-import re
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from kazeia_desktop.errors import InferenceError, ModelCorruptError
+from kazeia_desktop.errors import InferenceError, ModelCorruptError, ModelIncompatibleError
 from kazeia_desktop.frames import Clause, FloatArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import TtsSettings
-from kazeia_desktop.tts.phonemes import phonemes
+from kazeia_desktop.tts.phonemes import espeak, phonemes
+from kazeia_desktop.tts.pieces import cut_into_pieces
+from kazeia_desktop.tts.shaping import pause_after, shaped
 from kazeia_desktop.tts.voices import load_phoneme_ids, load_style
 
 RATE_HZ: Final = 24_000
-_MAX_IDS: Final = 508
-_SILENCE: Final = 0.003  # of full scale; what is below at a clause's ends is cut ...
-_KEPT_S: Final = 0.03  # ... but for so much
-_PAUSE_S: Final = {",": 0.08, ";": 0.15, ":": 0.15}
-_SENTENCE_PAUSE_S: Final = 0.25
-_CUTS: Final = re.compile(r"(?<=[,.;:!?…—]) | ")
-_WATCH_S: Final = 0.02
+_INPUTS: Final = {"tokens", "style", "speed"}
+_POLL_S: Final = 0.02
+_EDGE: Final = 0
+"""Id of the padding that stands at both ends of the phonemes."""
+_ORT_ERRORS: Final[tuple[type[Exception], ...]] = (
+    ValueError,
+    RuntimeError,
+    *(kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+)
+"""ONNX Runtime's exceptions have no base of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What a clause is spoken with; replaced as a whole, so a clause never mixes two."""
+
+    name: str
+    style: FloatArray  # (510, 256)
+    language: str
+    speed: float
 
 
 class KokoroVoice:
@@ -34,131 +50,127 @@ class KokoroVoice:
         voices_dir: style tables and the phoneme table.
     Raises:
         ModelError: a file is missing or damaged.
+        SettingsError: there is no such voice.
         InferenceError: espeak-ng is missing.
     """
 
     sample_rate_hz = RATE_HZ
 
     def __init__(self, model_file: Path, voices_dir: Path, settings: TtsSettings) -> None:
+        espeak()
         self._voices_dir = voices_dir
         self._ids = load_phoneme_ids(voices_dir)
-        self._settings = settings
-        self._style_name = settings.voice
-        self._style = load_style(voices_dir, settings.voice)
-        self._lock = threading.Lock()
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = settings.threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        try:
-            self._session: Any = ort.InferenceSession(str(model_file), options, ["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime raises its own kinds, without a common base
-            raise ModelCorruptError(
-                "The voice model {file} cannot be loaded ({reason}): run `kazeia models get kokoro-82m`.",
-                file=str(model_file),
-                reason=str(error).splitlines()[0][:120],
-            ) from error
-        self._run(self._encode(phonemes("bonjour", "fr")), CancelToken())  # the first run allocates
+        self._chosen = self._choose(settings)
+        self._session: Any = _load(model_file, settings.threads)
+        self._run([self._ids["a"]], self._chosen, CancelToken())  # a model that loads but cannot run is told now
+
+    def _choose(self, settings: TtsSettings) -> _Chosen:
+        style = load_style(self._voices_dir, settings.voice)
+        return _Chosen(settings.voice, style, settings.language, settings.speed)
 
     @property
     def name(self) -> str:
         """See SpeechSynthesizer."""
-        return f"Kokoro, {self._style_name}"
+        return f"Kokoro, {self._chosen.name}"
 
     def apply(self, settings: TtsSettings) -> None:
-        """See SpeechSynthesizer. From any thread; a voice that is not there leaves the one before."""
-        if settings.voice != self._style_name:
-            style = load_style(self._voices_dir, settings.voice)
-            with self._lock:
-                self._style, self._style_name = style, settings.voice
-        self._settings = settings
+        """See SpeechSynthesizer. A voice that is not there raises SettingsError and leaves the one before."""
+        self._chosen = self._choose(settings)
 
     def close(self) -> None:
-        """See SpeechSynthesizer."""
-        with self._lock:
-            self._session = None
+        """See SpeechSynthesizer. A run under way ends by itself."""
+        self._session = None
 
     def synthesize(self, clause: Clause, cancel: CancelToken) -> Iterator[SpeechFrame]:
         """See SpeechSynthesizer."""
-        pieces = self._pieces(phonemes(clause.spoken, self._settings.language)) if clause.spoken else []
+        chosen = self._chosen
+        said = phonemes(clause.spoken, chosen.language, cancel) if clause.spoken else ""
+        pieces = cut_into_pieces("".join(symbol for symbol in said if symbol in self._ids))
         for at, piece in enumerate(pieces):
-            if cancel.is_set():
-                return
-            sound = self._run(piece, cancel)
+            sound = self._run([self._ids[symbol] for symbol in piece], chosen, cancel)
             if sound is None:
                 return
-            last = at == len(pieces) - 1
-            yield SpeechFrame(
-                clause.turn_id, clause.index, _shaped(sound, _pause_after(clause.spoken) if last else 0.0), RATE_HZ
-            )
+            pause_s = pause_after(piece, ends_clause=at == len(pieces) - 1) / chosen.speed
+            yield SpeechFrame(clause.turn_id, clause.index, shaped(sound, RATE_HZ, pause_s), RATE_HZ)
         if not cancel.is_set():
             yield SpeechFrame(clause.turn_id, clause.index, np.zeros(0, np.float32), RATE_HZ, end_of_clause=True)
 
-    def _encode(self, said: str) -> list[int]:
-        return [self._ids[symbol] for symbol in said if symbol in self._ids]
+    def _run(self, ids: list[int], chosen: _Chosen, cancel: CancelToken) -> FloatArray | None:
+        """(n,) sound of at most 508 phonemes; None when cancelled, also in the middle of the run.
 
-    def _pieces(self, said: str) -> list[list[int]]:
-        """Ids of the clause in runs of at most 508, cut behind signs where possible, else between words."""
-        pieces: list[list[int]] = []
-        held = ""
-        for part in _CUTS.split(said):
-            joined = f"{held} {part}".strip()
-            if held and len(self._encode(joined)) > _MAX_IDS:
-                pieces.append(self._encode(held))
-                held = part
-            else:
-                held = joined
-        rest = self._encode(held)
-        pieces += [rest[i : i + _MAX_IDS] for i in range(0, len(rest), _MAX_IDS)]
-        return [piece for piece in pieces if piece]
-
-    def _run(self, ids: list[int], cancel: CancelToken) -> FloatArray | None:
-        """Sound of some phonemes at 24 kHz; None when cancelled, also in the middle of the run."""
-        with self._lock:
-            session, style = self._session, self._style
+        The model runs in a thread of its own while this one waits for it or for the cancel token: ONNX
+        Runtime then stops at its next node, within 3 ms mostly.
+        """
+        session = self._session
         if session is None:
             raise InferenceError("The voice is closed.")
         inputs = {
-            "tokens": np.array([[0, *ids, 0]], np.int64),
-            "style": style[len(ids)][None, :],
-            "speed": np.array([self._settings.speed], np.float32),
+            "tokens": np.array([[_EDGE, *ids, _EDGE]], np.int64),
+            "style": chosen.style[len(ids)][None, :],
+            "speed": np.array([chosen.speed], np.float32),
         }
-        options = ort.RunOptions()
-        done = CancelToken()
-
-        def watch() -> None:
-            while not done.is_set():
-                if cancel.wait(_WATCH_S):
-                    options.terminate = True
-                    return
-
-        watcher = threading.Thread(target=watch, name="tts-cancel")
-        watcher.start()
-        try:
-            (sound,) = session.run(None, inputs, options)
-        except Exception as error:  # ONNX Runtime raises its own kinds, also for a terminated run
+        run = _Run(session, inputs)
+        while not run.done.wait(_POLL_S):
             if cancel.is_set():
-                return None
-            raise InferenceError("The voice failed ({reason}).", reason=str(error).splitlines()[0][:120]) from error
-        finally:
-            done.set()
-            watcher.join()
-        flat: FloatArray = np.asarray(sound, np.float32).reshape(-1)
-        if not np.isfinite(flat).all():
+                run.options.terminate = True
+        if cancel.is_set():
+            return None
+        if run.error is not None:
+            raise InferenceError("The voice failed ({reason}).", reason=_first_line(run.error)) from run.error
+        sound: FloatArray = np.asarray(run.sound, np.float32).reshape(-1)
+        if not np.isfinite(sound).all():
             raise InferenceError("The voice failed ({reason}).", reason="its sound is not finite")
-        return flat
+        return sound
 
 
-def _shaped(sound: FloatArray, pause_s: float) -> FloatArray:
-    """Silence at both ends cut to 30 ms, then the pause that the clause's last sign asks for."""
-    loud = np.flatnonzero(np.abs(sound) > _SILENCE)
-    if not len(loud):
-        return sound[:0]
-    kept = int(_KEPT_S * RATE_HZ)
-    begin, end = max(0, loud[0] - kept), min(len(sound), loud[-1] + kept)
-    return np.concatenate([sound[begin:end], np.zeros(int(pause_s * RATE_HZ), np.float32)])
+class _Run:
+    """One run of the model in a thread; `done` is set when `sound` or `error` is there."""
+
+    def __init__(self, session: Any, inputs: dict[str, Any]) -> None:  # noqa: ANN401 - untyped library
+        self.options = ort.RunOptions()
+        self.done = threading.Event()
+        self.sound: Any = None
+        self.error: Exception | None = None
+        threading.Thread(target=self._run, args=(session, inputs), name="tts-kokoro").start()
+
+    def _run(self, session: Any, inputs: dict[str, Any]) -> None:  # noqa: ANN401 - untyped library
+        try:
+            (self.sound,) = session.run(None, inputs, self.options)
+        except _ORT_ERRORS as error:
+            self.error = error
+        finally:
+            self.done.set()
 
 
-def _pause_after(spoken: str) -> float:
-    return _PAUSE_S.get(spoken.rstrip()[-1:], _SENTENCE_PAUSE_S)
+def _load(model_file: Path, threads: int) -> Any:  # noqa: ANN401 - untyped library
+    """The ONNX Runtime session.
+
+    The default graph level, with arena and memory pattern, was the fastest of those measured; ORT's own
+    optimised file saves none of the half second that loading takes.
+    """
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = ort.InferenceSession(str(model_file), options, ["CPUExecutionProvider"])
+    except _ORT_ERRORS as error:
+        raise ModelCorruptError(
+            "The voice model {file} cannot be loaded ({reason}): run `kazeia models get kokoro-82m`.",
+            file=str(model_file),
+            reason=_first_line(error),
+        ) from error
+    inputs = {part.name for part in session.get_inputs()}
+    if inputs != _INPUTS:
+        raise ModelIncompatibleError(
+            "The voice model {file} is of another kind (inputs {inputs}): run `kazeia models get kokoro-82m`.",
+            file=str(model_file),
+            inputs=", ".join(sorted(inputs)),
+        )
+    return session
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0][:120] if lines else type(error).__name__
