@@ -1,4 +1,4 @@
-"""WAV files: any common sample format in, in bounded memory; 16-bit out.
+"""WAV files (also RF64, of more than 4 GB): any common sample format in, in bounded memory; 16-bit out.
 
 Python's `wave` module reads neither float nor 24-bit extensible files, so the container is read here.
 A file is untrusted: every size is checked against the file's own length.
@@ -102,7 +102,8 @@ def write_wav(path: Path, samples: FloatArray, rate_hz: int) -> None:
     Raises:
         AudioFormatError: the file cannot be written.
     """
-    pcm = np.round(np.clip(np.nan_to_num(samples), -1.0, 1.0) * 32767).astype("<i2")
+    # 32768 as the reader divides by: a 16-bit file that is read and written again keeps its samples.
+    pcm = np.clip(np.round(np.nan_to_num(samples) * 32768.0), -32768, 32767).astype("<i2")
     try:
         with path.open("wb") as file, wave.open(file, "wb") as wav:
             wav.setnchannels(1)
@@ -120,19 +121,24 @@ def _parse(file: BinaryIO, size: int, path: Path) -> WavInfo:
     if size == 0:
         raise AudioFormatError("{path} is empty.", path=str(path))
     head = file.read(12)
-    if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WAVE":
+    if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64") or head[8:] != b"WAVE":
         raise AudioFormatError("{path} is not a WAV file: convert it to WAV first.", path=str(path))
     form: tuple[int, int, int, int] | None = None
+    long_length: int | None = None  # of the sound, where 32 bits do not hold it
     at = 12
     while at + 8 <= size:
         file.seek(at)
         name, length = struct.unpack("<4sI", file.read(8))
         at += 8
-        if name == b"fmt ":
+        if name == b"ds64" and length >= 16:
+            long_length = struct.unpack("<Q", file.read(16)[8:].ljust(8, b"\0"))[0]
+        elif name == b"fmt ":
             form = _parse_form(file.read(min(length, 64)), path)
         elif name == b"data":
             if form is None:
                 break
+            if length == _STREAM_SIZE and long_length:
+                length = long_length
             return _with_data(form, at, length, size, path)
         at += length + (length & 1)
     raise AudioFormatError("{path} holds no sound: its WAV header is broken.", path=str(path))
@@ -179,7 +185,8 @@ def _with_data(form: tuple[int, int, int, int], offset: int, length: int, size: 
 
 def _mono(raw: bytes, info: WavInfo, path: Path) -> FloatArray:
     if info.is_float:
-        values = np.frombuffer(raw, "<f4" if info.sample_bytes == 4 else "<f8").astype(np.float32)
+        with np.errstate(over="ignore"):  # a double too great for float32 becomes infinite, and is told
+            values = np.frombuffer(raw, "<f4" if info.sample_bytes == 4 else "<f8").astype(np.float32)
         if not np.isfinite(values).all():
             raise AudioFormatError("{path} holds samples that are not numbers: it is damaged.", path=str(path))
     elif info.sample_bytes == 1:
