@@ -19,15 +19,34 @@ from kazeia_desktop.errors import ModelIncompatibleError
 
 _MARK: Final = "\ue000{}\ue001"  # private use: no template and no model writes it
 _MARKS: Final = re.compile("\ue000(\\d+)\ue001")
+_FOR_TRAINING: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")  # a tag of transformers, unknown to Jinja
+_OPEN_THOUGHT: Final = re.compile(r"<(think(?:ing)?)>\s*\Z")
+_UNUSABLE: Final = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a template of unknown origin can raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """role: "system", "user" or "assistant". tokens: of the text, where they are known."""
+    """role: "system", "user" or "assistant".
+
+    tokens: of the text, where they are known. opening: of an answer, the template's text that it was written
+    after; templates write some things (an empty thought) before a new answer but not before an old one, and
+    what the model has read stays.
+    """
 
     role: str
     text: str
     tokens: tuple[int, ...] = ()
+    opening: str = ""
 
 
 class ChatTemplate:
@@ -54,20 +73,17 @@ class ChatTemplate:
         self._values: dict[str, Any] = {"bos_token": bos, "eos_token": eos, "enable_thinking": False, "tools": None}
         self._has_system = True
         try:
-            self._template = environment.from_string(source)
+            self._template = environment.from_string(_FOR_TRAINING.sub("", source))
             self._has_system = self._keeps_system()
-            self._fill([Message("user", "x")])
-        except (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
-            reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-            raise ModelIncompatibleError(
-                "The model's chat template cannot be used ({reason}).", reason=reason
-            ) from error
+            self.parts([Message(role, "x") for role in ("system", "user", "assistant", "user")])
+        except _UNUSABLE as error:
+            raise _cannot_use(error) from error
 
     def _keeps_system(self) -> bool:
         """Whether the template has a place for a system message; some refuse or drop it."""
         try:
             return _MARK.format(0) in self._fill([Message("system", "s"), Message("user", "u")])
-        except jinja2.TemplateError:
+        except _UNUSABLE:
             return False
 
     def _fill(self, messages: Sequence[Message]) -> str:
@@ -75,20 +91,40 @@ class ChatTemplate:
         return self._template.render(messages=shown, add_generation_prompt=True, **self._values)
 
     def parts(self, messages: Sequence[Message]) -> list[str | Message]:
-        """The prompt for a reply to `messages`: template text and messages in turn."""
+        """The prompt for an answer to `messages`: template text and messages in turn.
+
+        The first message is the system's; it joins the user's first where the template has no place for it.
+        The last part is template text, and leaves no thought open: a model that only thinks aloud is made to
+        answer at once.
+
+        Raises:
+            ModelIncompatibleError: the template fails on this conversation.
+        """
         messages = list(messages)
-        if not self._has_system and messages[0].role == "system":
+        if not self._has_system and len(messages) > 1 and messages[0].role == "system":
             first = messages[1]
             messages = [Message("user", f"{messages[0].text}\n\n{first.text}"), *messages[2:]]
-        rendered = self._fill(messages)
+        try:
+            rendered = self._fill(messages)
+        except _UNUSABLE as error:
+            raise _cannot_use(error) from error
         parts: list[str | Message] = []
         at = 0
         for mark in _MARKS.finditer(rendered):
-            parts.append(rendered[at : mark.start()])
-            parts.append(messages[int(mark[1])])
+            message = messages[int(mark[1])]
+            between = rendered[at : mark.start()]
+            parts.append(message.opening if message.opening.startswith(between) else between)
+            parts.append(message)
             at = mark.end()
-        parts.append(rendered[at:])
+        last = rendered[at:]
+        thought = _OPEN_THOUGHT.search(last)
+        parts.append(f"{last}\n</{thought[1]}>\n\n" if thought else last)
         return [part for part in parts if part != ""]
+
+
+def _cannot_use(error: BaseException) -> ModelIncompatibleError:
+    reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    return ModelIncompatibleError("The model's chat template cannot be used ({reason}).", reason=reason)
 
 
 def _raise(message: str) -> None:

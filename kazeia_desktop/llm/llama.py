@@ -6,16 +6,21 @@ Through llama-cpp-python's C bindings, so that logits are not copied for every t
 import codecs
 import ctypes
 import logging
-import struct
-import threading
-from collections import deque
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+# isort: off
+from kazeia_desktop import _native  # noqa: F401 - says plainly when llama.cpp is missing or not the one built with
 import llama_cpp
 
-from kazeia_desktop.errors import InferenceError, ModelCorruptError, ModelIncompatibleError, ModelMissingError
+# isort: on
+from kazeia_desktop.errors import InferenceError, ModelCorruptError, ModelError, ModelIncompatibleError
+from kazeia_desktop.llm.gguf import check_header
+from kazeia_desktop.llm.llama_log import SPOKEN
+from kazeia_desktop.llm.sampling import PENALTY_WINDOW, differ, make_sampler
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
 
@@ -23,52 +28,33 @@ _log = logging.getLogger(__name__)
 
 _BATCH: Final = 512
 _UBATCH: Final = 128
-"""Tokens between two looks at the cancel token during prefill, besides the abort callback."""
-_PENALTY_WINDOW: Final = 64
+"""Tokens of one graph: bounds the longest single matrix product, between two of which a cancel is seen."""
+_SEEN_AGAIN: Final = 8
+"""Tokens that must agree before two stretches of a conversation count as the same."""
 _KV_TYPES: Final = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
-_ABORTED: Final = 2
-_WARNING_LEVEL: Final = 3  # GGML_LOG_LEVEL_WARN
-
-_last_lines: deque[str] = deque(maxlen=20)
+_ABORTED: Final = 2  # llama_decode's answer
+_DAMAGE: Final = ("corrupted", "incomplete", "not within", "failed to read", "unexpectedly reached end", "invalid")
 
 
-@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
-def _on_log(level: int, text: bytes, user_data: object) -> None:
-    """llama.cpp's own words: kept for the reason of a failed load, never printed."""
-    line = text.decode("utf-8", "replace").strip()
-    if line:
-        if level >= _WARNING_LEVEL:
-            _last_lines.append(line)
-        _log.debug("llama.cpp: %s", line)
+def _abort_function() -> Any:  # noqa: ANN401 - a C function
+    """C's strlen as ggml's abort callback: not 0, that is true, as soon as the token's first byte is set.
 
-
-llama_cpp.llama_log_set(_on_log, ctypes.c_void_p(0))  # the module keeps the callback alive
-
-
-def check_header(path: Path) -> None:
-    """Whether the file begins as a GGUF that llama.cpp may open.
-
-    Raises:
-        ModelMissingError, ModelCorruptError, ModelIncompatibleError: one line, with the value found.
+    ggml asks before every node of the graph, some hundred times a token. A Python callback would wait for
+    the GIL each time: beside one thread that runs Python, a token of the 0.5B model then takes 240-1270 ms
+    instead of 70.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(24)
-    except FileNotFoundError:
-        raise ModelMissingError("There is no model file {file}.", file=str(path)) from None
-    except OSError as error:
-        raise ModelMissingError(
-            "The model file {file} cannot be read ({reason}).", file=str(path), reason=error.strerror or str(error)
-        ) from error
-    if len(head) < 24 or head[:4] != b"GGUF":
-        raise ModelCorruptError("The model file {file} is not a GGUF file.", file=str(path))
-    version, n_tensors, n_keys = struct.unpack("<IQQ", head[4:])
-    if version not in (2, 3):
-        raise ModelIncompatibleError(
-            "The model file {file} is GGUF version {version}; 2 and 3 can be read.", file=str(path), version=version
-        )
-    if not 1 <= n_tensors <= 100_000 or not 1 <= n_keys <= 100_000:
-        raise ModelCorruptError("The model file {file} is damaged (its header).", file=str(path))
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    return llama_cpp.ggml_abort_callback(ctypes.cast(library.strlen, ctypes.c_void_p).value or 0)
+
+
+_ABORT: Final = _abort_function()
+
+
+def _load_error(path: Path) -> ModelError:
+    reason = SPOKEN.reason("no reason given")
+    if any(word in reason for word in _DAMAGE):
+        return ModelCorruptError("The model file {file} is damaged: {reason}", file=str(path), reason=reason)
+    return ModelIncompatibleError("llama.cpp cannot load {file}: {reason}", file=str(path), reason=reason)
 
 
 class LlamaModel:
@@ -78,66 +64,65 @@ class LlamaModel:
         path: a GGUF file.
     Raises:
         ModelError: with llama.cpp's own reason in one line.
+
+    Attributes:
+        tokens: what the context holds.
+        n_ctx: how many it can hold: the setting's, at most what the model was trained for.
     """
 
     def __init__(self, path: Path, settings: LlmSettings) -> None:
         check_header(path)
         self._settings = settings
-        self._path = path
-        self._cancel: CancelToken | None = None
-        self._lock = threading.RLock()
+        self._never = CancelToken()
         self._sampler: Any = None
-        self._sampler_settings: LlmSettings | None = None
+        self._sampler_settings = settings
         self._threads = settings.threads
-        self.tokens: list[int] = []  # what the context holds
-        _last_lines.clear()
+        self._ctx: Any = None
+        self.tokens: list[int] = []
+        SPOKEN.forget()
         llama_cpp.llama_backend_init()
         params = llama_cpp.llama_model_default_params()
         params.n_gpu_layers = settings.gpu_layers
-        self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
-        self._ctx: Any = None
+        self._model: Any = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
-            raise ModelIncompatibleError(
-                "llama.cpp cannot load {file}: {reason}", file=str(path), reason=self._reason("no reason given")
-            )
+            raise _load_error(path)
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
-        self._abort = llama_cpp.ggml_abort_callback(lambda _: self._cancel is not None and self._cancel.is_set())
-        context = llama_cpp.llama_context_default_params()
-        context.n_ctx = settings.n_ctx
-        context.n_batch = _BATCH
-        context.n_ubatch = _UBATCH
-        context.n_threads = context.n_threads_batch = settings.threads
-        context.type_k = context.type_v = _KV_TYPES[settings.kv_type]
-        wants_flash = settings.flash_attention or settings.kv_type != "f16"  # a quantised V needs it
-        context.flash_attn_type = (
-            llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if wants_flash else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        )
-        context.abort_callback = self._abort
-        context.no_perf = True
-        self._ctx = llama_cpp.llama_init_from_model(self._model, context)
+        self._ctx = llama_cpp.llama_init_from_model(self._model, self._context_params(settings))
         if not self._ctx:
-            reason = self._reason("not enough memory?")
+            reason = SPOKEN.reason("not enough memory?")
             self.close()
             raise ModelIncompatibleError("llama.cpp cannot run {file}: {reason}", file=str(path), reason=reason)
-        self.n_ctx = int(llama_cpp.llama_n_ctx(self._ctx))
+        self.n_ctx = min(int(llama_cpp.llama_n_ctx(self._ctx)), settings.n_ctx)
 
-    @staticmethod
-    def _reason(otherwise: str) -> str:
-        return _last_lines[-1][:200] if _last_lines else otherwise
+    def _context_params(self, settings: LlmSettings) -> Any:  # noqa: ANN401 - a C struct
+        params = llama_cpp.llama_context_default_params()
+        trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
+        params.n_ctx = min(settings.n_ctx, trained) if trained > 0 else settings.n_ctx
+        params.n_batch = _BATCH
+        params.n_ubatch = _UBATCH
+        params.n_threads = params.n_threads_batch = settings.threads
+        params.type_k = params.type_v = _KV_TYPES[settings.kv_type]
+        wants_flash = settings.flash_attention or settings.kv_type != "f16"  # a quantised V needs it
+        params.flash_attn_type = (
+            llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if wants_flash else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+        params.no_perf = True
+        return params
 
     def close(self) -> None:
         """Free context and model. Closing twice is harmless."""
-        with self._lock:
-            self._free_sampler()
-            if self._ctx:
-                llama_cpp.llama_free(self._ctx)
-                self._ctx = None
-            if self._model:
-                llama_cpp.llama_model_free(self._model)
-                self._model = None
+        self._free_sampler()
+        if self._ctx:
+            llama_cpp.llama_free(self._ctx)
+            self._ctx = None
+        if self._model:
+            llama_cpp.llama_model_free(self._model)
+            self._model = None
+        self.tokens.clear()
 
     @property
     def closed(self) -> bool:
+        """Whether nothing can be asked any more."""
         return not self._ctx
 
     def use(self, settings: LlmSettings) -> None:
@@ -150,31 +135,34 @@ class LlamaModel:
         return None if not raw else raw.decode("utf-8", "replace")
 
     def token_text(self, token: int) -> str:
-        """A token as the template writes it, control tokens included."""
+        """A token as the template writes it, control tokens included; "" for one that there is not."""
         return self._piece(token, special=True).decode("utf-8", "replace") if token >= 0 else ""
 
     @property
     def bos(self) -> int:
+        """The token that begins a text; -1 for none."""
         return int(llama_cpp.llama_vocab_bos(self._vocab))
 
     @property
     def eos(self) -> int:
+        """The token that ends a text; -1 for none."""
         return int(llama_cpp.llama_vocab_eos(self._vocab))
 
     @property
     def adds_bos(self) -> bool:
+        """Whether every prompt begins with `bos`."""
         return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
 
     def tokenize(self, text: str, special: bool) -> list[int]:
         """Tokens of `text`. special: names of control tokens become them; else they stay text."""
         raw = text.encode("utf-8", "replace")
         size = len(raw) + 8
-        buffer = (llama_cpp.llama_token * size)()
-        n = llama_cpp.llama_tokenize(self._vocab, raw, len(raw), buffer, size, False, special)
-        if n < 0:
-            buffer = (llama_cpp.llama_token * -n)()
-            n = llama_cpp.llama_tokenize(self._vocab, raw, len(raw), buffer, -n, False, special)
-        return list(buffer[:n])
+        while True:
+            buffer = (llama_cpp.llama_token * size)()
+            n = llama_cpp.llama_tokenize(self._vocab, raw, len(raw), buffer, size, False, special)
+            if n >= 0:
+                return list(buffer[:n])
+            size = -n
 
     def _piece(self, token: int, special: bool = False) -> bytes:
         size = 64
@@ -185,9 +173,12 @@ class LlamaModel:
                 return buffer.raw[:n]
             size = -n
 
-    def prefill(self, prompt: Sequence[int], cancel: CancelToken) -> int:
-        """Make the context hold exactly `prompt`, reusing what it shares with it.
+    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False) -> int:
+        """Make the context hold exactly `prompt`, computing only what it does not hold yet.
 
+        Args:
+            cut: a stretch after the common beginning left the conversation; what follows it is moved up where
+                the model can, instead of being computed anew (10 s for a full context of 4096).
         Returns:
             How many tokens were computed, at least the last one.
         Raises:
@@ -197,18 +188,30 @@ class LlamaModel:
             raise InferenceError(
                 "A prompt of {n} tokens does not fit a context of {n_ctx}.", n=len(prompt), n_ctx=self.n_ctx
             )
-        shared = 0
-        for ours, theirs in zip(self.tokens, prompt, strict=False):
-            if ours != theirs:
-                break
-            shared += 1
-        shared = min(shared, len(prompt) - 1)
+        shared = common_length(self.tokens, prompt)
+        if cut and shared < min(len(self.tokens), len(prompt)):
+            self._move_up(shared, prompt)
+            shared = common_length(self.tokens, prompt)
+        shared = min(shared, len(prompt) - 1)  # the last token's logits are needed
         if not self._keep(shared):
             shared = 0
         for at in range(shared, len(prompt), _BATCH):
             if cancel.is_set() or not self._decode(prompt[at : at + _BATCH], cancel):
                 return at - shared
         return len(prompt) - shared
+
+    def _move_up(self, shared: int, prompt: Sequence[int]) -> None:
+        """Take out the stretch after `shared` that `prompt` does not have, where what follows can be found."""
+        rest = prompt[shared:]
+        begin = max(range(shared, len(self.tokens)), key=lambda at: common_length(self.tokens, rest, at))
+        if common_length(self.tokens, rest, begin) < _SEEN_AGAIN:
+            return
+        memory = llama_cpp.llama_get_memory(self._ctx)
+        if not llama_cpp.llama_memory_can_shift(memory):
+            return
+        if llama_cpp.llama_memory_seq_rm(memory, 0, shared, begin):
+            llama_cpp.llama_memory_seq_add(memory, 0, begin, -1, shared - begin)
+            del self.tokens[shared:begin]
 
     def _keep(self, n: int) -> bool:
         """Forget all but the first n tokens; false when the model cannot go back and all was forgotten."""
@@ -226,50 +229,54 @@ class LlamaModel:
             self._threads = self._settings.threads
             llama_cpp.llama_set_n_threads(self._ctx, self._threads, self._threads)
         buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
-        self._cancel = cancel
+        self._abort_with(cancel)
         try:
             code = llama_cpp.llama_decode(self._ctx, llama_cpp.llama_batch_get_one(buffer, len(tokens)))
         finally:
-            self._cancel = None
+            self._abort_with(self._never)  # `cancel` and its flag may be gone before the next call
         if code == 0:
             self.tokens.extend(tokens)
             return True
-        n = len(self.tokens)
         memory = llama_cpp.llama_get_memory(self._ctx)
-        if not llama_cpp.llama_memory_seq_rm(memory, 0, n, -1):
+        if not llama_cpp.llama_memory_seq_rm(memory, 0, len(self.tokens), -1):
             llama_cpp.llama_memory_clear(memory, True)
             self.tokens.clear()
         if code == _ABORTED or cancel.is_set():
             return False
-        raise InferenceError("The model failed (llama.cpp says {code}: {reason}).", code=code, reason=self._reason("-"))
+        raise InferenceError(
+            "The model failed (llama.cpp says {code}: {reason}).", code=code, reason=SPOKEN.reason("no reason given")
+        )
+
+    def _abort_with(self, cancel: CancelToken) -> None:
+        llama_cpp.llama_set_abort_callback(self._ctx, _ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
 
     def generate(self, max_tokens: int, cancel: CancelToken) -> Iterator[tuple[int, str]]:
         """Tokens after a prefill, each with the characters that it completes (maybe none).
 
         Ends at the model's own end, after max_tokens, when the context is full, or when cancelled.
+
+        Raises:
+            InferenceError: llama.cpp failed.
         """
         text = codecs.getincrementaldecoder("utf-8")("replace")
         made: list[int] = []
-        while len(made) < max_tokens and len(self.tokens) < self.n_ctx and not cancel.is_set():
+        while not cancel.is_set():
             token = self._sample(made)
             if llama_cpp.llama_vocab_is_eog(self._vocab, token):
-                break
+                return
             made.append(token)
             yield token, text.decode(self._piece(token))
-            if len(made) >= max_tokens or not self._decode([token], cancel):
-                break
-        rest = text.decode(b"", True)
-        if rest and not cancel.is_set():
-            yield -1, rest
+            if len(made) >= max_tokens or len(self.tokens) >= self.n_ctx or not self._decode([token], cancel):
+                return
 
     def _sample(self, made: Sequence[int]) -> int:
         settings = self._settings
-        if not made or settings is not self._sampler_settings:
+        if not made or differ(settings, self._sampler_settings):
             self._free_sampler()
-            self._sampler = _sampler_of(settings, llama_cpp.llama_vocab_n_tokens(self._vocab))
-            self._sampler_settings = settings
-            for token in made[-_PENALTY_WINDOW:]:
+            self._sampler = make_sampler(settings, llama_cpp.llama_vocab_n_tokens(self._vocab))
+            for token in made[-PENALTY_WINDOW:]:
                 llama_cpp.llama_sampler_accept(self._sampler, token)
+        self._sampler_settings = settings
         return int(llama_cpp.llama_sampler_sample(self._sampler, self._ctx, -1))
 
     def _free_sampler(self) -> None:
@@ -278,22 +285,9 @@ class LlamaModel:
             self._sampler = None
 
 
-def _sampler_of(settings: LlmSettings, n_vocab: int) -> Any:  # noqa: ANN401 - a C pointer
-    chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
-
-    def add(sampler: Any) -> None:  # noqa: ANN401 - a C pointer
-        llama_cpp.llama_sampler_chain_add(chain, sampler)
-
-    if settings.repeat_penalty != 1.0:
-        add(llama_cpp.llama_sampler_init_penalties(n_vocab, _PENALTY_WINDOW, settings.repeat_penalty, 0.0, 0.0))
-    if settings.temperature == 0.0:
-        add(llama_cpp.llama_sampler_init_greedy())
-        return chain
-    if settings.top_k > 0:
-        add(llama_cpp.llama_sampler_init_top_k(settings.top_k))
-    add(llama_cpp.llama_sampler_init_top_p(settings.top_p, 1))
-    if settings.min_p > 0.0:
-        add(llama_cpp.llama_sampler_init_min_p(settings.min_p, 1))
-    add(llama_cpp.llama_sampler_init_temp(settings.temperature))
-    add(llama_cpp.llama_sampler_init_dist(llama_cpp.LLAMA_DEFAULT_SEED if settings.seed < 0 else settings.seed))
-    return chain
+def common_length(ours: Sequence[int], theirs: Sequence[int], at: int = 0) -> int:
+    """How many tokens of `theirs` stand in `ours` from `at` on."""
+    n = 0
+    while at + n < len(ours) and n < len(theirs) and ours[at + n] == theirs[n]:
+        n += 1
+    return n
