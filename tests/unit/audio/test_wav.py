@@ -186,7 +186,7 @@ def _one(code: int = PCM, n_channels: int = 1, rate_hz: int = 16_000, bits: int 
         (b"RIFF", "not a WAV"),
         (b"ID3\x04" + b"\0" * 500, "not a WAV"),
         (b"OggS" + b"\0" * 500, "not a WAV"),
-        ("Bonjour, ceci n'est pas un son.".encode() * 20, "not a WAV"),
+        (b"Bonjour, ceci n'est pas un son." * 20, "not a WAV"),
         (riff(), "no sound"),
         (riff(chunk(b"data", b"\0" * 64)), "no sound"),
         (riff(form(PCM, 1, 16_000, 16)), "no sound"),
