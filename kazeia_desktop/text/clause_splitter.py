@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
+from kazeia_desktop.text.lookahead import LONGEST_WORD, NEWLINES, Lookahead, More
 from kazeia_desktop.text.sentence_words import (
     BEFORE_NUMBER,
     CONJUNCTIONS,
@@ -25,10 +26,7 @@ _TERMINATORS: Final = frozenset(".!?…。！？")
 _WIDE_TERMINATORS: Final = frozenset("。！？")
 _CLOSERS: Final = frozenset("\"')]}”’»*_~`")
 _OPEN_TO_CLOSE: Final = {"«": "»", "“": "”", "(": ")", "[": "]"}
-_NEWLINES: Final = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _NO_BREAK: Final = frozenset("\u00a0\u202f\u2007")
-_MARKS: Final = frozenset("*_~`\"“«([‘'")
-"""Signs before a word that do not tell how the word begins."""
 _NOT_AT_HEAD: Final = frozenset(",;:.!?…)]}»”%€")
 """A clause never begins with one of these."""
 _INTERESTING: Final = re.compile(r"[\s.!?…。！？\"“”«»()\[\]`]")
@@ -41,7 +39,6 @@ _LONGEST_BRACKET: Final = 240
 """A bracket or quote that is not closed within this many characters does not hold a cut back."""
 _LONGEST_CODE: Final = 160
 _LONGEST_ROW: Final = 600
-_LONGEST_WORD: Final = 24
 _LONGEST_RUN: Final = 40
 """Signs that stand together are looked at as one up to this many."""
 _DEEPEST: Final = 16
@@ -53,10 +50,6 @@ _N_SOFT_KINDS: Final = 5
 """Where a sentence that is too long is cut, best first: the end of a quoted sentence, ; or :, a comma or a
 dash, a conjunction, any space."""
 _QUOTED_END, _COLON, _COMMA, _CONJUNCTION, _SPACE = range(_N_SOFT_KINDS)
-
-
-class _More(Exception):
-    """The text at hand does not allow a decision yet."""
 
 
 class ClauseSplitter:
@@ -77,15 +70,13 @@ class ClauseSplitter:
         self._restart()
 
     def _restart(self) -> None:
-        self._buffer = ""  # from the first visible character of the clause
+        self._look = Lookahead()  # from the first visible character of the clause
         self._first = True  # nothing that can be said was cut yet
         self._line_start = True
-        self._final = False
         self._reset_scan()
 
     def _reset_scan(self) -> None:
         self._at = 0  # everything before was looked at and holds no cut
-        self._gap = (0, 0)  # a run of white space that was looked at: no need to look again
         self._seek = 0  # where the line of a fence or row begins that is not complete yet
         self._seen = 0  # no end of line from there up to here
         self._in_row: bool | None = None
@@ -94,14 +85,14 @@ class ClauseSplitter:
 
     def push(self, text: str) -> list[str]:
         """More text. Returns the clauses that are now certain."""
-        self._buffer += text
+        self._look.text += text
         return self._take()
 
     def finish(self) -> list[str]:
         """The text ends here. Returns what is left; the splitter is then as new."""
-        self._final = True
+        self._look.final = True
         clauses = self._take()
-        if rest := self._buffer.strip():
+        if rest := self._look.text.strip():
             clauses.append(rest)
         self._restart()
         return clauses
@@ -113,11 +104,12 @@ class ClauseSplitter:
                 self._skip_lead()
             try:
                 cut = self._next_cut()
-            except _More:
+            except More:
                 return clauses
             if cut is None:
                 return clauses
-            clause, self._buffer = self._buffer[:cut].strip(), self._buffer[cut:]
+            clause = self._look.text[:cut].strip()
+            self._look.restart_at(cut)
             self._line_start = False
             self._reset_scan()
             clauses.append(clause)
@@ -125,50 +117,10 @@ class ClauseSplitter:
                 self._first = False
 
     def _skip_lead(self) -> None:
-        stripped = self._buffer.lstrip()
-        lead = self._buffer[: len(self._buffer) - len(stripped)]
-        self._line_start = self._line_start or not _NEWLINES.isdisjoint(lead)
-        self._buffer = stripped
-
-    # ------------------------------------------------------------------ looking ahead
-
-    def _character(self, at: int) -> str:
-        """The character at `at`; "" past the end of the whole text.
-
-        Raises:
-            _More: it is not there yet.
-        """
-        if at < len(self._buffer):
-            return self._buffer[at]
-        if self._final:
-            return ""
-        raise _More
-
-    def _after_spaces(self, at: int) -> int:
-        """Where the run of white space at `at` ends: at a visible character or a line's end."""
-        begin, end = self._gap
-        i = end if begin <= at <= end else at
-        text = self._buffer
-        while i < len(text) and text[i].isspace() and text[i] not in _NEWLINES:
-            i += 1
-        self._gap = (at, i)
-        self._character(i)
-        return i
-
-    def _after_marks(self, at: int) -> str:
-        """The character that a following sentence really begins with, behind quotes and emphasis."""
-        for i in range(at, at + 8):
-            character = self._character(i)
-            if character not in _MARKS and not character.isspace():
-                return character
-        return ""
-
-    def _word_at(self, at: int) -> str:
-        """The letters from `at`, at most 24."""
-        end = at
-        while end < at + _LONGEST_WORD and self._character(end).isalpha():
-            end += 1
-        return self._buffer[at:end]
+        stripped = self._look.text.lstrip()
+        lead = self._look.text[: len(self._look.text) - len(stripped)]
+        self._line_start = self._line_start or not NEWLINES.isdisjoint(lead)
+        self._look.text = stripped
 
     # ------------------------------------------------------------------ scanning
 
@@ -176,17 +128,17 @@ class ClauseSplitter:
         """Where the clause at the head of the buffer ends; None when the buffer holds no cut.
 
         Raises:
-            _More: not known yet.
+            More: not known yet.
         """
-        if self._at == 0 and self._buffer:
+        if self._at == 0 and self._look.text:
             if (fence := self._fence_at_head()) is not None:
                 return fence
             if (row := self._row_at_head()) is not None:
                 return row
-        while found := _INTERESTING.search(self._buffer, self._at):
+        while found := _INTERESTING.search(self._look.text, self._at):
             i = self._at = found.start()
-            sign = self._buffer[i]
-            if sign in _NEWLINES:
+            sign = self._look.text[i]
+            if sign in NEWLINES:
                 # The newline stays in the buffer: the next clause learns from it that it begins a line.
                 return i
             if self._max_characters is not None and i >= self._max_characters and (cut := self._soft_cut()):
@@ -195,14 +147,14 @@ class ClauseSplitter:
                 brackets = self._brackets.copy()
                 try:
                     cut, self._at = self._at_terminator(i)
-                except _More:
+                except More:
                     self._brackets = brackets  # the same signs are looked at again
                     raise
                 if cut:
                     return self._at
             elif sign.isspace():
-                end = self._after_spaces(i)
-                if end < len(self._buffer) and self._buffer[end] not in _NEWLINES and self._cut_at_space(i, end):
+                end = self._look.after_spaces(i)
+                if end < len(self._look.text) and self._look.text[end] not in NEWLINES and self._cut_at_space(i, end):
                     return i
                 self._at = end
             elif sign == "`":
@@ -212,34 +164,34 @@ class ClauseSplitter:
             else:
                 self._follow_bracket(i)
                 self._at = i + 1
-        self._at = len(self._buffer)
+        self._at = len(self._look.text)
         return None
 
     def _fence_at_head(self) -> int | None:
         """End of the fenced code at the head of the buffer, None when there is none."""
-        sign = self._buffer[0]
+        sign = self._look.text[0]
         if sign != "`" and not (sign == "~" and self._line_start):
             return None
         n_signs = 0
-        while n_signs < _LONGEST_RUN and self._character(n_signs) == sign:
+        while n_signs < _LONGEST_RUN and self._look.character(n_signs) == sign:
             n_signs += 1
         if n_signs < 3:
             return None
         seek = self._seek or n_signs
-        while (line_end := self._buffer.find("\n", max(seek, self._seen))) >= 0:
-            line = self._buffer[seek:line_end]
+        while (line_end := self._look.text.find("\n", max(seek, self._seen))) >= 0:
+            line = self._look.text[seek:line_end]
             if seek == n_signs and sign * 3 in line:
                 return None  # ```code``` within a line
             if seek > n_signs and self._closes_fence(line, sign * n_signs):
                 return self._fence_end(seek, line, sign)
             seek = line_end + 1
-        self._seek, self._seen = seek, len(self._buffer)
-        if not self._final:
-            raise _More
-        line = self._buffer[seek:]
+        self._seek, self._seen = seek, len(self._look.text)
+        if not self._look.final:
+            raise More
+        line = self._look.text[seek:]
         if seek == n_signs:
-            return None if sign * 3 in line else len(self._buffer)
-        return self._fence_end(seek, line, sign) if self._closes_fence(line, sign * n_signs) else len(self._buffer)
+            return None if sign * 3 in line else len(self._look.text)
+        return self._fence_end(seek, line, sign) if self._closes_fence(line, sign * n_signs) else len(self._look.text)
 
     @staticmethod
     def _closes_fence(line: str, fence: str) -> bool:
@@ -255,46 +207,46 @@ class ClauseSplitter:
     def _row_at_head(self) -> int | None:
         """End of the table's row at the head of the buffer, None when there is none."""
         if self._in_row is None:
-            self._in_row = self._line_start and self._buffer[0] == "|"
+            self._in_row = self._line_start and self._look.text[0] == "|"
         if not self._in_row:
             return None
-        end = self._buffer.find("\n", self._seek, _LONGEST_ROW)
+        end = self._look.text.find("\n", self._seek, _LONGEST_ROW)
         if end >= 0:
             return end
-        self._seek = min(len(self._buffer), _LONGEST_ROW)
-        if len(self._buffer) < _LONGEST_ROW:
-            if not self._final:
-                raise _More
-            return len(self._buffer)
+        self._seek = min(len(self._look.text), _LONGEST_ROW)
+        if len(self._look.text) < _LONGEST_ROW:
+            if not self._look.final:
+                raise More
+            return len(self._look.text)
         self._in_row = False
         return None
 
     def _at_backtick(self, i: int) -> tuple[bool, int]:
         """Code within a line is passed over as one; three backticks that do not close on it begin a fence."""
         n_signs = 1
-        while n_signs < _LONGEST_RUN and self._character(i + n_signs) == "`":
+        while n_signs < _LONGEST_RUN and self._look.character(i + n_signs) == "`":
             n_signs += 1
         limit = i + n_signs + _LONGEST_CODE
-        close = self._buffer.find("`" * n_signs, i + n_signs, limit)
-        line_end = self._buffer.find("\n", i + n_signs, limit)
+        close = self._look.text.find("`" * n_signs, i + n_signs, limit)
+        line_end = self._look.text.find("\n", i + n_signs, limit)
         if close >= 0 and not 0 <= line_end < close:
             return False, close + n_signs
-        if close < 0 and line_end < 0 and len(self._buffer) < limit and not self._final:
-            raise _More
+        if close < 0 and line_end < 0 and len(self._look.text) < limit and not self._look.final:
+            raise More
         is_fence = n_signs >= 3 and i > 0
         return is_fence, i if is_fence else i + n_signs
 
     # ------------------------------------------------------------------ brackets and quotes
 
     def _follow_bracket(self, i: int) -> None:
-        text = self._buffer
+        text = self._look.text
         sign = text[i]
         if any(sign == close for close, _ in self._brackets):
             while self._brackets.pop()[0] != sign:
                 pass
         elif sign == '"':
             before = text[i - 1] if i else " "
-            if (before.isspace() or before in "([«*_") and not self._character(i + 1).isspace():
+            if (before.isspace() or before in "([«*_") and not self._look.character(i + 1).isspace():
                 self._brackets.append(('"', i))
         elif sign in _OPEN_TO_CLOSE:
             smiley = sign == "(" and i > 0 and (text[i - 1] in ":;=" or text[i - 2 : i] in (":-", ";-", ":'"))
@@ -311,28 +263,28 @@ class ClauseSplitter:
     def _at_terminator(self, i: int) -> tuple[bool, int]:
         """Whether the signs at `i` end the clause, and the place behind them and the quotes that close there."""
         end = i
-        while end < i + _LONGEST_RUN and (self._character(end) or " ") in _TERMINATORS:
+        while end < i + _LONGEST_RUN and (self._look.character(end) or " ") in _TERMINATORS:
             end += 1
-        signs = self._buffer[i:end]
+        signs = self._look.text[i:end]
         quoted = False
-        while (sign := self._character(end)) != "" and end < i + 2 * _LONGEST_RUN:
+        while (sign := self._look.character(end)) != "" and end < i + 2 * _LONGEST_RUN:
             if sign in _CLOSERS:
                 self._follow_closer(end)
                 quoted = quoted or sign in "\"”»’'"
                 end += 1
-            elif sign.isspace() and self._character(end + 1) == "»":
+            elif sign.isspace() and self._look.character(end + 1) == "»":
                 self._follow_closer(end + 1)
                 quoted, end = True, end + 2
             elif unicodedata.category(sign) in ("So", "Sk", "Mn", "Cf", "Me"):  # an emoji stuck to its sentence
                 end += 1
             else:
                 break
-        if sign == "" or sign in _NEWLINES:
+        if sign == "" or sign in NEWLINES:
             return False, end
         if not sign.isspace():
             return self._ends_glued(signs, i, end), end
-        following = self._after_spaces(end)
-        if following == len(self._buffer) or self._buffer[following] in _NEWLINES:
+        following = self._look.after_spaces(end)
+        if following == len(self._look.text) or self._look.text[following] in NEWLINES:
             return False, following
         if not self._ends_sentence(signs, i, following, quoted):
             return False, end
@@ -342,7 +294,7 @@ class ClauseSplitter:
         return True, end
 
     def _follow_closer(self, i: int) -> None:
-        if any(self._buffer[i] == close for close, _ in self._brackets):
+        if any(self._look.text[i] == close for close, _ in self._brackets):
             self._follow_bracket(i)
 
     def _ends_glued(self, signs: str, i: int, end: int) -> bool:
@@ -351,12 +303,15 @@ class ClauseSplitter:
             return False
         if not _WIDE_TERMINATORS.isdisjoint(signs):
             return True
-        plain = set(signs) - {"."} and self._buffer[end].isupper()
-        return bool(plain and _PLAIN_WORD.search(self._buffer[max(0, i - _LONGEST_WORD) : i].rstrip()))
+        if not set(signs) - {"."} or not self._look.text[end].isupper():
+            return False
+        second = self._look.character(end + 1)
+        starts = second == "" or second.isalpha() or second.isspace() or second in "'’"
+        return bool(starts and _PLAIN_WORD.search(self._look.text[max(0, i - LONGEST_WORD) : i].rstrip()))
 
     def _ends_sentence(self, signs: str, i: int, following: int, quoted: bool) -> bool:
-        head = self._after_marks(following)
-        if self._buffer[following] in _NOT_AT_HEAD:
+        head = self._look.after_marks(following)
+        if self._look.text[following] in _NOT_AT_HEAD:
             return False
         if set(signs) - {".", "…"}:
             return not (quoted and head.islower())
@@ -366,8 +321,8 @@ class ClauseSplitter:
 
     def _stop_ends(self, i: int, following: int, head: str) -> bool:
         """Whether the single full stop at `i`, before a space, ends a sentence."""
-        text = self._buffer
-        before = text[max(0, i - _LONGEST_WORD) : i]
+        text = self._look.text
+        before = text[max(0, i - LONGEST_WORD) : i]
         if i <= 12 and _LIST_HEAD.fullmatch(before.lstrip("*_#> ")) and not (before == "I" and self._language == "en"):
             return False
         if _LIST_AFTER_COLON.search(before):
@@ -385,13 +340,13 @@ class ClauseSplitter:
         if lower in BEFORE_NUMBER and (head.isdigit() or (head in "IVXL" and self._is_roman(following))):
             return False
         if lower in NAME_ENDS or (self._language == "en" and "." in name):
-            return not head.isalpha() or self._word_at(following) in STARTERS
+            return not head.isalpha() or self._look.word_at(following) in STARTERS
         if len(name) == 1 and name.isupper():
             return self._letter_ends(before[: word.start()])
         return True
 
     def _is_roman(self, at: int) -> bool:
-        word = self._word_at(at)
+        word = self._look.word_at(at)
         return bool(word) and not set(word) - set("IVXLC")
 
     def _letter_ends(self, before: str) -> bool:
@@ -403,7 +358,7 @@ class ClauseSplitter:
 
     def _cut_at_space(self, i: int, end: int) -> bool:
         """Whether to cut early at the space [i, end), or whether it is noted as a place for a soft cut."""
-        text = self._buffer
+        text = self._look.text
         before, after = text[i - 1], text[end]
         if text[i] in _NO_BREAK or after in _NOT_AT_HEAD or before in "«([“" or (before in ",;:" and i < 2):
             return False
@@ -422,7 +377,7 @@ class ClauseSplitter:
             self._note(_COMMA if sign == "," else _COLON, i)
         elif after in "–—":
             self._note(_COMMA, i)
-        elif after.isalpha() and self._word_at(end).lower() in CONJUNCTIONS:
+        elif after.isalpha() and self._look.word_at(end).lower() in CONJUNCTIONS:
             self._note(_CONJUNCTION, i)
         elif before != "." and not before.isdigit():
             self._note(_SPACE, i)
@@ -432,7 +387,7 @@ class ClauseSplitter:
         self._soft[kind] = at
 
     def _long_enough(self, i: int) -> bool:
-        before = self._buffer[max(0, i - LONGEST_CLAUSE) : i]
+        before = self._look.text[max(0, i - LONGEST_CLAUSE) : i]
         words = sum(any(c.isalpha() for c in word) for word in before.split())
         return i >= _MIN_EARLY_CHARACTERS and words >= _MIN_EARLY_WORDS
 

@@ -30,12 +30,12 @@ _TAG: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>"
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});")
 _ESCAPE: Final = re.compile(r"\\([*_`#\-.~|>+&])")
 
-_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s+(.*)$")
 _QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•▪◦–—‣]|\+(?=\s+[^\W\d]))\s+(?:\[[ xX]?\]\s+)?")
-_NUMBERED: Final = re.compile(r"^\s*(\d{1,3}|[a-zA-Z])[.)]\s+(?=\S)")
+_NUMBERED: Final = re.compile(r"^\s*(?:(\d{1,3})[.)]\s+(?=\S)|([a-zA-Z])\)\s+(?=\S)|([a-h])\.\s+(?=[A-ZÀ-Ý]))")
 _RULE: Final = re.compile(r"^\s*(?:[-*_=~]\s?){3,}$")
-_TABLE_RULE: Final = re.compile(r"^[\s|]*:?-{2,}[\s:|-]*$|^\s*\|[\s:|-]*$")
+_TABLE_RULE: Final = re.compile(r"^[\s|]*:?--[\s:|-]*$|^\s*\|[\s:|-]*$")
 _ROW: Final = re.compile(r"^\s*\|.*\|\s*$|\S\s\|\s|^\s*\|\s")
 
 _STRONG: Final = re.compile(r"(\*{1,3}|~~)(?=\S)([^*~\n]{1,400}?)(?<=\S)\1")
@@ -100,8 +100,8 @@ def _line(line: str) -> tuple[str, bool]:
         return "", False
     line = _QUOTE.sub("", line) if ">" in line else line
     if heading := _HEADING.match(line):
-        return heading[1].strip(), True
+        return heading[1].strip(" #"), True
     if _ROW.search(line):
         cells = (cell.strip() for cell in line.split("|"))
         return ", ".join(cell for cell in cells if any(c.isalnum() for c in cell)), True
-    return _NUMBERED.sub(r"\1, ", _BULLET.sub("", line)).strip(), False
+    return _NUMBERED.sub(r"\1\2\3, ", _BULLET.sub("", line)).strip(), False

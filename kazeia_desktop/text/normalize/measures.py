@@ -114,7 +114,8 @@ _AMOUNT_FIRST: Final = {
     for language in _MULTIPLES
 }
 _SIGN_FIRST: Final = {
-    language: re.compile(rf"({_SIGN}) ?({NUMBER})(?: ?({_any(_MULTIPLES[language])})\b)?") for language in _MULTIPLES
+    language: re.compile(rf"(?<!\d)({_SIGN}) ?({NUMBER})(?: ?({_any(_MULTIPLES[language])})\b)?")
+    for language in _MULTIPLES
 }
 _QUANTITY: Final = {
     language: re.compile(

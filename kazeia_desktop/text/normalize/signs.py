@@ -7,14 +7,14 @@ from typing import Final
 _BETWEEN: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "fr": (
         (r"==+", " égale "), (r"!=|<>|=/=", " différent de "), (r"<=(?!>)", " inférieur ou égal à "),
-        (r">=", " supérieur ou égal à "), (r"\s?(?:<?[-=~]+>|<[-=~]+|→|←|↔)\s?", ", "),
+        (r">=", " supérieur ou égal à "), (r"\s?(?:<?[-=~]{1,8}>|<[-=~]{1,8}|→|←|↔)\s?", ", "),
         (r"&&|&", " et "), (r"\|\|", " ou "),
         (r"\+=", " plus égale "), (r"\+/-|\+-", " plus ou moins "), (r"(?<=\w)\+\+", " plus plus "),
     ),
     "en": (
         (r"==+", " equals "), (r"!=|<>|=/=", " not equal to "), (r"<=(?!>)", " at most "), (r">=", " at least "),
-        (r"\s?(?:<?[-=~]+>|<[-=~]+|→|←|↔)\s?", ", "), (r"&&|&", " and "), (r"\|\|", " or "), (r"\+=", " plus equals "),
-        (r"\+/-|\+-", " plus or minus "), (r"(?<=\w)\+\+", " plus plus "),
+        (r"\s?(?:<?[-=~]{1,8}>|<[-=~]{1,8}|→|←|↔)\s?", ", "), (r"&&|&", " and "), (r"\|\|", " or "),
+        (r"\+=", " plus equals "), (r"\+/-|\+-", " plus or minus "), (r"(?<=\w)\+\+", " plus plus "),
     ),
 }  # fmt: skip
 _SIGNS: Final = {
@@ -48,7 +48,7 @@ _OVER: Final = re.compile(r"(?:(?<=\))|(?<=\b[a-zA-Z])) ?/ ?(?=[\w(])")
 _IS_SUM: Final = re.compile(r"[=+×÷^²³]")
 _ALTERNATIVE: Final = re.compile(r"(?<=[a-zà-ÿ]) ?/ ?(?=[a-zà-ÿ])")
 _QUOTES: Final = re.compile(r"[«»“”„‹›\"]|(?<!\w)'|'(?!\w)")
-_BRACKETS: Final = re.compile(r"\s*[()\[\]{}]\s*")
+_BRACKETS: Final = re.compile(r"\s{0,4}[()\[\]{}]\s{0,4}")
 _DASH: Final = re.compile(r"(?<!\w)[-–—]+(?!\w)|\s[-–—]+|[-–—]+\s|[–—]+|-{2,}")
 _FIGURE_HYPHEN: Final = re.compile(r"(?<=\w)-(?=\d)|(?<=\d)-(?=\w)")
 _SPEAKABLE: Final = frozenset(".,;:?!'-… ")
