@@ -51,7 +51,10 @@ class WhisperWeights:
             raise ModelMissingError(
                 "The file {file} is missing: run `kazeia models get {name}`.", file=str(self._path), name=model_dir.name
             )
-        self._bytes = np.memmap(self._path, np.uint8, "r") if self._path.stat().st_size else np.zeros(0, np.uint8)
+        try:
+            self._bytes = np.memmap(self._path, np.uint8, "r") if self._path.stat().st_size else np.zeros(0, np.uint8)
+        except OSError as error:
+            raise self._corrupt(f"it cannot be read: {error.strerror or error}") from error
         self._tensors: dict[str, NDArray[Any]] = {}
         self._read()
         self.shape = self._find_shape()

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +38,8 @@ PRECISIONS: Final[dict[str, tuple[str, ...]]] = {"float32": (), "mixed": ("decod
 Whisper base on 26 French clips, 2 AVX512-VNNI cores, word errors and mean time of a clip up to 4.5 s: float32
 14.0 %, 558 ms; mixed 13.6 %, 271 ms; int8 17.2 %, 188 ms. The encoder is what loses by 8 bits.
 """
+_STAMP: Final = "source.txt"
+"""Beside the graphs: what they were made from. Written last, so that its presence means that they are whole."""
 _OPSET: Final = 20
 _EPSILON: Final = 1e-5
 
@@ -240,9 +241,8 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
             "There is no precision {precision}: use mixed, int8 or float32.", precision=precision
         )
     target = model_dir / f"onnx-{precision}-v{VERSION}"
-    stamp = target / "source.txt"
     source = _fingerprint(model_dir / "model.bin")
-    if stamp.is_file() and stamp.read_text("utf-8") == source:
+    if _is_made_from(target, source):
         return target
     weights = WhisperWeights(model_dir)
     _log.info("writing Whisper's graphs for %s, %s", model_dir.name, precision)
@@ -253,15 +253,12 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
                 if progress is not None:
                     progress(name)
                 _write(build(weights), work / f"{name}.onnx", in_8_bits=name in PRECISIONS[precision])
-            (work / "source.txt").write_text(source, "utf-8")
+            (work / _STAMP).write_bytes(source.encode())
             done = work / "done"
             done.mkdir()
-            for file in [*work.glob("*.onnx"), work / "source.txt"]:
+            for file in [*work.glob("*.onnx"), work / _STAMP]:
                 file.rename(done / file.name)
-            if target.exists():
-                shutil.rmtree(target)
-            with contextlib.suppress(FileExistsError):
-                os.replace(done, target)  # noqa: PTH105 - a folder, atomically
+            _put(done, target, source, aside=work / "old")
     except OSError as error:
         raise ModelError(
             "The graphs of {model} cannot be written to {folder} ({reason}): free space or check permissions.",
@@ -270,6 +267,29 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
             reason=error.strerror or str(error),
         ) from error
     return target
+
+
+def _is_made_from(target: Path, source: str) -> bool:
+    """Whether a finished export of these weights is there."""
+    with contextlib.suppress(OSError):
+        return (target / _STAMP).read_bytes() == source.encode()
+    return False
+
+
+def _put(done: Path, target: Path, source: str, aside: Path) -> None:
+    """Move a finished export into place; another process may do the same at the same time.
+
+    What another process has open there stays readable: it is moved aside, not overwritten.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if _is_made_from(target, source):
+            return
+        target.rename(aside)
+    try:
+        done.rename(target)
+    except OSError:
+        if not _is_made_from(target, source):
+            raise
 
 
 def _write(model: Any, path: Path, in_8_bits: bool) -> None:  # noqa: ANN401 - onnx.ModelProto
@@ -303,11 +323,12 @@ def _no_advice(record: logging.LogRecord) -> bool:
 
 def _fingerprint(path: Path) -> str:
     """Changes when the weights do: size and the hash of head and tail (the whole was verified before)."""
-    if not path.is_file():
-        return ""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(1 << 16)
-        file.seek(max(0, size - (1 << 16)))
-        tail = file.read()
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - (1 << 16)))
+            tail = file.read()
+    except OSError:
+        return ""  # the reader of the weights says why
     return f"{size} {hashlib.sha256(head + tail).hexdigest()}\n"
