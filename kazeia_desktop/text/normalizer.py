@@ -17,6 +17,7 @@ from kazeia_desktop.text.normalize.words import speak_left_over
 
 _MAX_CHARACTERS: Final = 20_000
 """A clause is never this long; what is, is not language."""
+_PAUSES: Final = frozenset(",;:")
 _LONG_RUN: Final = re.compile(r"[^\W_]{61,}|\S{201,}")
 """An identifier, a key or noise: nobody says it."""
 
@@ -31,6 +32,7 @@ def normalize(clause: str, language: str) -> str:
         One line of letters, spaces and , . ; : ? ! ' - … only, NFC. Empty when nothing is to be said.
     """
     text = plain(clean(clause[:_MAX_CHARACTERS]), language)
+    pause = text.rstrip()[-1:]  # a clause that was cut at a comma is said as one that goes on
     text = speak_addresses(speak_maths(text, language), language)
     text = _LONG_RUN.sub(" ", text)
     text = speak_abbreviations(text, language)
@@ -40,4 +42,5 @@ def normalize(clause: str, language: str) -> str:
     text = speak_fractions_and_ordinals(speak_roman(text, language), language)
     text = spell_acronyms(text, language)
     text = speak_left_over(join_figures(text), language)
-    return tidy(speak_signs(text, language))
+    spoken = tidy(speak_signs(text, language))
+    return spoken + pause if pause in _PAUSES and spoken and spoken[-1].isalpha() else spoken

@@ -49,7 +49,7 @@ def test_raw_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 
 def test_the_first_clause_is_cut_early(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(monkeypatch, capsys, "Bien sûr mon ami, il est midi.", "--json")
-    assert json.loads(out)["clauses"] == ["Bien sûr mon ami", "il est midi."]
+    assert json.loads(out)["clauses"] == ["Bien sûr mon ami,", "il est midi."]
 
 
 def test_language_is_the_voices_or_as_asked(

@@ -55,7 +55,7 @@ FRENCH = [
 ]
 
 ENGLISH = [
-    ("**Bold** and `code_x`:", "Bold and code x"),
+    ("**Bold** and `code_x`:", "Bold and code x:"),
     ("Here's the list:\n- **Apples**: 3 lbs\n- Milk", "Here's the list: Apples: three pounds, Milk"),
     ("```c\nint x;\n```", "code snippet"),
     ("Use `os.path.join(a, b, c, d, e, f, g, h, i)` here", "Use code snippet here"),
