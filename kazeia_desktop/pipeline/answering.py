@@ -196,7 +196,7 @@ class SplitStage:
         self._settings = settings
         self._turn_id = 0
         self._index = 0
-        self._splitter = ClauseSplitter(settings.early_comma)
+        self._splitter = ClauseSplitter(settings.early_comma, settings.language)
 
     def apply(self, settings: TtsSettings) -> None:
         """From any thread: language and early cut of what is split from now on."""
@@ -212,7 +212,7 @@ class SplitStage:
     def _split(self, turn: Turn, delta: TextDelta) -> None:
         if turn.id != self._turn_id:
             self._turn_id, self._index = turn.id, 0
-            self._splitter = ClauseSplitter(self._settings.early_comma)
+            self._splitter = ClauseSplitter(self._settings.early_comma, self._settings.language)
         texts = self._splitter.push(delta.text)
         if delta.last:
             texts += self._splitter.finish()
