@@ -194,7 +194,7 @@ def _record(said: Said, voice: str, options: argparse.Namespace) -> dict[str, ob
     sound = said.sound
     seconds = len(sound) / said.rate_hz
     silent = float(np.mean(np.abs(sound) < _SILENCE)) if len(sound) else 1.0
-    pcm = np.round(np.clip(sound, -1, 1) * 32767).astype("<i2")
+    pcm = np.clip(np.round(sound * 32768.0), -32768, 32767).astype("<i2")  # as write_wav does
     return {
         "frames": round(seconds * FRAMES_PER_S),
         "chunks": len(said.sounds),

@@ -24,12 +24,14 @@ def cut_into_pieces(said: str) -> list[str]:
     """Pieces of `said` in order, none empty, none over 508 symbols; only spaces between them are lost."""
     pieces: list[str] = []
     for part in _parts(said.strip()):
-        joined = f"{pieces[-1]} {part}" if pieces else part
-        short = bool(pieces) and min(len(part), len(pieces[-1])) < SHORT_PHONEMES
-        if pieces and (len(joined) <= GOOD_PHONEMES or (short and len(joined) <= LONG_PHONEMES)):
-            pieces[-1] = joined
+        room = LONG_PHONEMES if pieces and len(pieces[-1]) < SHORT_PHONEMES else GOOD_PHONEMES
+        if pieces and len(pieces[-1]) + 1 + len(part) <= room:
+            pieces[-1] = f"{pieces[-1]} {part}"
         else:
             pieces.append(part)
+    if len(pieces) > 1 and len(pieces[-1]) < SHORT_PHONEMES and len(pieces[-2]) < LONG_PHONEMES:
+        last = pieces.pop()
+        pieces[-1] = f"{pieces[-1]} {last}"
     return pieces
 
 

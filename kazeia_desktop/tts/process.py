@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -40,22 +41,34 @@ def run_program(
         )
     except OSError as error:
         raise ProgramFailed(error.strerror or str(error)) from error
+    talk = _Talk(process, given)
     deadline = time.monotonic() + timeout_s
-    waiting: bytes | None = given
-    with process:
-        while True:
-            try:
-                out, err = process.communicate(waiting, _POLL_S)
-                break
-            except subprocess.TimeoutExpired:
-                waiting = None  # it has taken the input; a second call must not pass it again
-                if cancel.is_set() or time.monotonic() > deadline:
-                    process.kill()
-                    process.communicate()
-                    if cancel.is_set():
-                        return None
-                    raise ProgramFailed(f"no end within {timeout_s:.0f} s") from None
+    late = False
+    while not talk.done.wait(_POLL_S):
+        late = late or time.monotonic() > deadline
+        if late or cancel.is_set():
+            process.kill()
+    if cancel.is_set():
+        return None
+    if late:
+        raise ProgramFailed(f"no end within {timeout_s:.0f} s")
     if process.returncode != 0:
-        told = err.decode("utf-8", "replace").strip().splitlines()
+        told = talk.err.decode("utf-8", "replace").strip().splitlines()
         raise ProgramFailed(told[-1][:120] if told else f"exit code {process.returncode}")
-    return out
+    return talk.out
+
+
+class _Talk:
+    """Writes and reads both pipes in a thread: one of them full would otherwise stop the other."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", given: bytes) -> None:
+        self.done = threading.Event()
+        self.out = self.err = b""
+        threading.Thread(target=self._run, args=(process, given), name="tts-program").start()
+
+    def _run(self, process: "subprocess.Popen[bytes]", given: bytes) -> None:
+        try:
+            with process:
+                self.out, self.err = process.communicate(given)
+        finally:
+            self.done.set()
