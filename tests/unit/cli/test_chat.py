@@ -12,7 +12,7 @@ from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.store import SettingsStore, with_value
 from tests.realmodels import require_model
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.golden
 
 _KEYS = {
     "reply", "ttft_ms", "tokens_per_s", "prefilled_tokens", "generated_tokens", "dropped_turns", "cancelled",

@@ -13,7 +13,7 @@ import pytest
 from kazeia_desktop.cli.open_clips import SOUNDS
 from tests.realmodels import require_model
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.golden
 
 _KEYS = {"file", "text", "language", "segments", "rtf", "encoder_ms", "decoder_ms_per_token"}
 

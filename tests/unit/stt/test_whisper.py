@@ -22,7 +22,7 @@ from kazeia_desktop.settings.schema import SttSettings
 from kazeia_desktop.stt.whisper import WhisperRecognizer, check_samples, longest_pause, loops
 from tests.realmodels import require_model
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.golden
 
 
 @pytest.fixture(scope="module")
