@@ -314,8 +314,8 @@ class EngineBridge(QObject):
     # From any thread
 
     def _emit_or_stop(self, event: Event) -> None:
-        """The listener of a build: closing the window stops it at the next part."""
-        if self._closing:
+        """The engine's listener. Closing the window stops a build at its next part; nothing else is ever stopped."""
+        if self._closing and isinstance(event, LoadProgress):
             raise Cancelled
         self._emit(event)
 

@@ -102,6 +102,7 @@ class Bubble(QFrame):
         self._name.setText(tr("You") if user else "Kazeia")
         self._copy.setToolTip(tr("Copy this message"))
         self._copy.setAccessibleName(tr("Copy this message"))
+        self.chip.setAccessibleName(tr("Show the time of each stage"))
         self.show_message()
 
     def set_width(self, width: int) -> None:
@@ -109,6 +110,11 @@ class Bubble(QFrame):
         if width != self._width:
             self._width = width
             self._lay_out()
+
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        """The controls in the order of the Tab key."""
+        return (self._text, self.chip, self._copy)
 
     def shown_html(self) -> str:
         """The text as it is drawn."""

@@ -1,5 +1,6 @@
 """The conversation while it happens, and what is seen before it begins."""
 
+import itertools
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, Qt
@@ -167,6 +168,9 @@ class ChatView(QScrollArea):
         self.bubbles.insert(at, bubble)
         self._column.insertWidget(2 + at, bubble, 0, side)  # after "earlier" and the welcome
         bubble.show()
+        before: QWidget = self.bubbles[at - 1].tab_order[-1] if at else self.earlier
+        for first, second in itertools.pairwise((before, *bubble.tab_order)):
+            QWidget.setTabOrder(first, second)
 
     def _drop(self, at: int) -> None:
         bubble = self.bubbles.pop(at)

@@ -1,5 +1,6 @@
 """The window: header, conversation, presence bar and settings, joined to the engine by the bridge."""
 
+import itertools
 import logging
 from typing import Final
 
@@ -113,10 +114,11 @@ class MainWindow(QMainWindow):
         held.hide()
         self.body = Body(main, self.panel)
         self.setCentralWidget(self.body)
-        for first, second in (
-            (self.settings_button, self.banner.action), (self.banner.action, self.banner.close_button),
-            (self.banner.close_button, self.chat), (self.chat, self.presence.field),
-        ):  # fmt: skip
+        order = (
+            self.settings_button, self.banner.action, self.banner.close_button, self.chat, self.chat.earlier,
+            self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
+        )  # fmt: skip
+        for first, second in itertools.pairwise(order):
             QWidget.setTabOrder(first, second)
 
     def _connect(self) -> None:

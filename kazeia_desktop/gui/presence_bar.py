@@ -1,6 +1,5 @@
 """Along the bottom: what Kazeia is doing, how to stop it, and where to write."""
 
-import itertools
 from typing import Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -127,7 +126,6 @@ class PresenceBar(QWidget):
         self.set_narrow(False)
         self.dress(tokens)
         self.retranslate()
-        self._order_tabs()
 
     def _tool(self, checkable: bool = False) -> QToolButton:
         button = QToolButton(self)
@@ -135,10 +133,10 @@ class PresenceBar(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 
-    def _order_tabs(self) -> None:
-        chain = (self.field, self.send, self.send_now, self.mute, self.stop)
-        for first, second in itertools.pairwise(chain):
-            QWidget.setTabOrder(first, second)
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        """The controls in the order of the Tab key."""
+        return (self.field, self.send, self.send_now, self.mute, self.stop)
 
     # Geometry
 
