@@ -4,6 +4,8 @@ import argparse
 import multiprocessing
 import statistics
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,16 +14,23 @@ from kazeia_desktop.runtime.cancel import CancelToken
 
 if TYPE_CHECKING:
     from kazeia_desktop.llm.llama import LlamaModel
+    from kazeia_desktop.settings.schema import LlmSettings
 
-_PROMPT_TOKENS: Final = 512
+_HISTORY_TOKENS: Final = 1500  # some twenty turns of a spoken conversation
+_NEW_TOKENS: Final = 20
 _WRITTEN_TOKENS: Final = 48
-_RUNS: Final = 5
+_RUNS: Final = 3
+_BUSY: Final = (0, 1, 2)
+_STORY: Final = "Il fait beau aujourd'hui et nous allons nous promener au bord de la mer. "
+_QUESTIONS: Final = ("Bonjour, comment vas-tu ?", "Quelle est la capitale de la France ?", "Et de l'Italie ?")
 
 
 def register(kinds: Subparsers) -> None:
     """Add `bench llm`."""
     parser = kinds.add_parser(
-        "llm", help="time the language model", description="Reading and writing speed, alone and beside busy threads."
+        "llm",
+        help="time the language model",
+        description="Reading and writing speed, alone and beside busy cores; the wait for a first token.",
     )
     parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -29,7 +38,7 @@ def register(kinds: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Medians of 5 runs."""
+    """Medians. Takes half a minute with the starter model on two cores."""
     from kazeia_desktop.llm.llama import LlamaModel
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
@@ -41,10 +50,11 @@ def run(options: argparse.Namespace) -> int:
     file: Path = ModelStore(paths.models_dir, Catalog.load()).require_weights(settings.llm.model)
     model = LlamaModel(file, settings.llm)
     try:
-        record: dict[str, object] = {"model": str(file), "threads": settings.llm.threads, **_prefill(model)}
-        record["decode_ms_per_token"] = {str(busy): _decode(model, busy) for busy in (0, 1, 2)}
+        record: dict[str, object] = {"model": str(file), "threads": settings.llm.threads, **_reading(model)}
+        record["decode_ms_per_token"] = {str(n): _writing(model, n) for n in _BUSY}
     finally:
         model.close()
+    record |= _first_tokens(file, settings.llm)
     if options.json:
         print_json(record)
     else:
@@ -53,32 +63,35 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _prefill(model: "LlamaModel") -> dict[str, object]:
-    tokens = model.tokenize("Il fait beau aujourd'hui et nous allons nous promener. " * 60, special=False)
-    speeds = []
-    follow_up = []
+def _reading(model: "LlamaModel") -> dict[str, object]:
+    """A long history read anew, and a follow-up to it."""
+    text = model.tokenize(_STORY * 150, special=False)
+    n_history = min(_HISTORY_TOKENS, model.n_ctx - 2 * _NEW_TOKENS)
+    whole_ms, follow_up_ms = [], []
     for run in range(_RUNS):
-        prompt = [*model.tokenize(f"Essai {run} : ", special=False), *tokens[:_PROMPT_TOKENS]]
-        started = time.perf_counter()
-        model.prefill(prompt, CancelToken())
-        whole_s = time.perf_counter() - started
-        started = time.perf_counter()
-        model.prefill([*prompt, *tokens[:20]], CancelToken())
-        speeds.append(len(prompt) / whole_s)
-        follow_up.append((time.perf_counter() - started) / whole_s)
+        history = [*model.tokenize(f"Essai {run} : ", special=False), *text][:n_history]
+        whole_ms.append(_prefill_ms(model, history))
+        follow_up_ms.append(_prefill_ms(model, [*history, *text[:_NEW_TOKENS]]))
+    whole, follow_up = statistics.median(whole_ms), statistics.median(follow_up_ms)
     return {
-        "prefill_tokens_per_s": round(statistics.median(speeds), 1),
-        "follow_up_of_whole": round(statistics.median(follow_up), 3),
+        "prefill_tokens_per_s": round(1000 * n_history / whole, 1),
+        "history_tokens": n_history,
+        "history_prefill_ms": round(whole, 1),
+        "follow_up_tokens": _NEW_TOKENS,
+        "follow_up_prefill_ms": round(follow_up, 1),
+        "follow_up_of_whole": round(follow_up / whole, 4),
     }
 
 
-def _decode(model: "LlamaModel", n_busy: int) -> float:
-    """Median ms a token with some processes that keep a core busy each."""
-    busy = [multiprocessing.get_context("spawn").Process(target=_burn, daemon=True) for _ in range(n_busy)]
-    for process in busy:
-        process.start()
-    try:
-        time.sleep(1.0 if busy else 0.0)  # they need to have started
+def _prefill_ms(model: "LlamaModel", prompt: list[int]) -> float:
+    started = time.perf_counter()
+    model.prefill(prompt, CancelToken())
+    return (time.perf_counter() - started) * 1000
+
+
+def _writing(model: "LlamaModel", n_busy: int) -> float:
+    """Median ms a token beside some processes that keep a core busy each."""
+    with _busy(n_busy):
         model.prefill(model.tokenize("Raconte une histoire. ", special=False), CancelToken())
         times = []
         last = time.perf_counter()
@@ -86,13 +99,48 @@ def _decode(model: "LlamaModel", n_busy: int) -> float:
             now = time.perf_counter()
             times.append((now - last) * 1000)
             last = now
-        return round(statistics.median(times), 2)
+    return round(statistics.median(times), 2)
+
+
+def _first_tokens(file: Path, settings: "LlmSettings") -> dict[str, object]:
+    """What a person waits for in a conversation: the first turn, then a median follow-up."""
+    from kazeia_desktop.llm.chat_session import LlamaChatSession
+
+    session = LlamaChatSession(file, settings)
+    waits = []
+    try:
+        for question in _QUESTIONS * 2:
+            for _ in session.reply(question, CancelToken()):
+                pass
+            waits.append(session.stats.ttft_ms)
     finally:
-        for process in busy:
+        session.close()
+    known = [wait for wait in waits[1:] if wait is not None]
+    return {
+        "ttft_first_turn_ms": None if waits[0] is None else round(waits[0], 1),
+        "ttft_follow_up_ms": round(statistics.median(known), 1) if known else None,
+    }
+
+
+@contextmanager
+def _busy(n: int) -> Iterator[None]:
+    """Other work on `n` cores meanwhile."""
+    context = multiprocessing.get_context("spawn")
+    ready = context.Semaphore(0)
+    processes = [context.Process(target=_burn, args=(ready,), daemon=True) for _ in range(n)]
+    try:
+        for process in processes:
+            process.start()
+        for _ in processes:
+            ready.acquire(timeout=30)
+        yield
+    finally:
+        for process in processes:
             process.kill()
             process.join()
 
 
-def _burn() -> None:
+def _burn(ready: "multiprocessing.synchronize.Semaphore") -> None:
+    ready.release()
     while True:
         pass

@@ -1,6 +1,7 @@
 """`kazeia chat`: a typed conversation on stdin and stdout."""
 
 import argparse
+import io
 import signal
 import sys
 from collections.abc import Iterator
@@ -29,16 +30,17 @@ def register(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
+    from kazeia_desktop.llm.chat_session import LlamaChatSession
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
-    from kazeia_desktop.pipeline.builder import make_session
     from kazeia_desktop.settings.store import with_value
 
     paths, settings = load_settings()
     for name in ("model", "language"):
         if getattr(options, name):
             settings = with_value(settings, f"llm.{name}", getattr(options, name))
-    session = make_session(settings, ModelStore(paths.models_dir, Catalog.load()))
+    store = ModelStore(paths.models_dir, Catalog.load())
+    session = LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
     failed = False
     try:
         for line in _lines():
@@ -53,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines() -> Iterator[str]:
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a byte that is no character must not end the conversation
     while True:
         if sys.stdin.isatty():
             sys.stderr.write("> ")
@@ -65,27 +69,21 @@ def _lines() -> Iterator[str]:
 
 
 def _reply(session: ChatSession, message: str, as_json: bool) -> None:
-    from kazeia_desktop.text.think_filter import ThinkFilter
-
     cancel = CancelToken()
-    thoughts = ThinkFilter()
     said: list[str] = []
     with _ctrl_c_sets(cancel):
-        for raw in session.reply(message, cancel):
-            piece = thoughts.push(raw)
+        for piece in _visible(session, message, cancel):
             said.append(piece)
             if not as_json:
                 sys.stdout.write(piece)
                 sys.stdout.flush()
-    rest = thoughts.finish()
-    said.append(rest)
     if not as_json:
-        print_text(rest)
+        print_text("")
         return
     stats = session.stats
     print_json(
         {
-            "reply": "".join(said).strip(),
+            "reply": "".join(said).rstrip(),
             "ttft_ms": None if stats.ttft_ms is None else round(stats.ttft_ms, 1),
             "tokens_per_s": None if stats.tokens_per_s is None else round(stats.tokens_per_s, 2),
             "prefilled_tokens": stats.prefilled_tokens,
@@ -94,6 +92,23 @@ def _reply(session: ChatSession, message: str, as_json: bool) -> None:
             "cancelled": cancel.is_set(),
         }
     )
+
+
+def _visible(session: ChatSession, message: str, cancel: CancelToken) -> Iterator[str]:
+    """The reply without reasoning and without leading space, as it is written."""
+    from kazeia_desktop.text.think_filter import ThinkFilter
+
+    thoughts = ThinkFilter()
+    begun = False
+    for raw in session.reply(message, cancel):
+        piece = thoughts.push(raw)
+        piece = piece if begun else piece.lstrip()
+        if piece:
+            begun = True
+            yield piece
+    rest = thoughts.finish()
+    if rest and not cancel.is_set():
+        yield rest
 
 
 @contextmanager

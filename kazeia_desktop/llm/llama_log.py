@@ -15,8 +15,8 @@ _WARNING: Final = 3  # GGML_LOG_LEVEL_WARN
 _CONTINUED: Final = 5  # GGML_LOG_LEVEL_CONT: goes on with the line before
 _LONGEST: Final = 200
 _WHO: Final = re.compile(r"^[a-z_0-9:~]+: ")  # the C function that speaks
-_TELLING: Final = re.compile(r"^error loading (?:model|vocab)[a-z ]*: |^error: ")
-_HOLLOW: Final = re.compile(r"^failed to (?:load|initialize|create|open) (?:the )?(?:model|context)|^llama_model_load")
+_TELLING: Final = re.compile(r"^(?:error loading (?:model|vocab)[a-z ]*: |error: )+")
+_HOLLOW: Final = re.compile(r"^failed to (?:load|initialize|create|open) (?:the )?(?:model|context)")
 """Lines that only say that it failed; those before them say why."""
 
 
@@ -54,10 +54,18 @@ class SpokenLines:
     def reason(self, otherwise: str) -> str:
         """The most telling line, without the C function's name, or `otherwise`."""
         with self._lock:
-            lines = [_WHO.sub("", line) for line in self._lines]
-        telling = [_TELLING.sub("", line) for line in lines if _TELLING.match(line)]
-        said = telling or [line for line in lines if not _HOLLOW.match(line)] or lines
-        return " ".join(said[-1].split())[:_LONGEST] if said else otherwise
+            heard = [_WHO.sub("", line) for line in self._lines]
+        lines = [_WHO.sub("", _TELLING.sub("", line)) for line in heard]
+        telling = [said for said, line in zip(lines, heard, strict=True) if _TELLING.match(line)]
+        for some in (telling, lines):
+            for line in reversed(some):
+                if not _HOLLOW.match(line):
+                    return _one_line(line)
+        return _one_line(lines[-1]) if lines else otherwise
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]
 
 
 SPOKEN: Final = SpokenLines()
