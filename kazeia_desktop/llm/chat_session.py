@@ -20,7 +20,8 @@ from kazeia_desktop.settings.schema import LlmSettings
 
 _log = logging.getLogger(__name__)
 
-_NAMES: Final = "(?:think|thinking|thought|reasoning)"  # as text.think_filter knows them
+_OPENINGS: Final = ("<think>", "<thinking>", "<thought>", "<reasoning>")  # as text.think_filter knows them
+_NAMES: Final = "(?:think|thinking|thought|reasoning)"
 _REASONING: Final = re.compile(rf"<{_NAMES}\s*>.*?(?:</{_NAMES}\s*>|\Z)|</{_NAMES}\s*>", re.DOTALL | re.IGNORECASE)
 _THINKING: Final = re.compile(rf"\s*<{_NAMES}\s*>(?!.*</{_NAMES}\s*>)", re.DOTALL | re.IGNORECASE)
 _THOUGHT: Final = 4
@@ -52,6 +53,12 @@ class _Answer:
         n = len(self.tokens)
         speed = (n - 1) / self.writing_s if n > 1 and self.writing_s > 0 else None
         return ReplyStats(self.prefilled, n, self.ttft_ms, speed, self.dropped)
+
+
+def _is_thinking(said: str) -> bool:
+    """Whether an answer so far is, or may become, a thought that is not closed."""
+    begun = said.lstrip().lower()
+    return any(tag.startswith(begun) for tag in _OPENINGS) or bool(_THINKING.match(said))
 
 
 class LlamaChatSession:
@@ -193,8 +200,7 @@ class LlamaChatSession:
             answer.tokens.append(token)
             answer.said.append(text)
             if answer.thinks:
-                so_far = "".join(answer.said)
-                answer.thinks = bool(_THINKING.match(so_far))
+                answer.thinks = _is_thinking("".join(answer.said))
             answer.spent += not answer.thinks
             return text
 
