@@ -54,6 +54,7 @@ class OpenStream:
 
 
 def _list(direction: Direction) -> tuple[AudioDevice, ...]:
+    portaudio.check_alive()
     sd = portaudio.sounddevice()
     with portaudio.lock:
         apis = sd.query_hostapis()
@@ -80,6 +81,7 @@ def _default_index(direction: Direction, apis: Iterable[dict[str, Any]]) -> int:
     for api in apis:
         if api["name"] == _BEST_WINDOWS_API:
             return int(api[f"default_{direction}_device"])
+    portaudio.check_alive()
     sd = portaudio.sounddevice()
     try:
         return int(sd.query_devices(kind=direction)["index"])
@@ -134,6 +136,7 @@ def open_stream(
     Raises:
         AudioDeviceError: there is no such device, or it refuses every format.
     """
+    portaudio.check_alive()
     sd = portaudio.sounddevice()
     kind = sd.InputStream if direction == "input" else sd.OutputStream
     problem: Exception | None = None
@@ -179,6 +182,7 @@ def start_stream(direction: Direction, opened: OpenStream) -> None:
     Raises:
         AudioDeviceError: the device refuses.
     """
+    portaudio.check_alive()
     sd = portaudio.sounddevice()
     try:
         with portaudio.lock, portaudio.quiet_stderr():

@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
-from kazeia_desktop.audio import portaudio
+from kazeia_desktop.audio import devices, portaudio
+from kazeia_desktop.errors import AudioDeviceError
 
 pytestmark = pytest.mark.unit
 
@@ -57,3 +59,22 @@ def test_without_a_stderr_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     with portaudio.quiet_stderr():
         done = True
     assert done
+
+
+@pytest.mark.expects_warning
+def test_a_close_that_never_returns_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+
+    class Stuck:
+        def abort(self, ignore_errors: bool) -> None:
+            never.wait(30)
+
+        def close(self, ignore_errors: bool) -> None: ...
+
+    monkeypatch.setattr(portaudio, "_CLOSE_S", 0.05)
+    monkeypatch.setattr(portaudio, "_stuck", threading.Event())
+    portaudio.close(portaudio.started(Stuck()), abort=True)
+    with pytest.raises(AudioDeviceError, match="sound server has died"):
+        devices.list_inputs()
+    assert not portaudio.refresh()
+    never.set()
