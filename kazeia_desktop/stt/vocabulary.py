@@ -34,13 +34,12 @@ class Vocabulary:
         self.transcribe = self._id("<|transcribe|>")
         self.no_timestamps = self._id("<|notimestamps|>")
         self.languages = {language: self._id(f"<|{language}|>") for language in LANGUAGES}
-        if max(self.start, self.no_timestamps, *self.languages.values()) >= n_vocab:
+        special = (self.end, self.start, self.transcribe, self.no_timestamps, *self.languages.values())
+        if max(special) >= n_vocab:
             raise self._foreign()
-        suppressed = [i for i in config.get("suppress_ids", []) if isinstance(i, int) and 0 <= i < n_vocab]
         # What is not text is never said: everything from <|endoftext|> on but the end itself.
-        self.suppressed = sorted({*suppressed, *range(self.end + 1, n_vocab)})
-        begin = [i for i in config.get("suppress_ids_begin", []) if isinstance(i, int) and 0 <= i < n_vocab]
-        self.suppressed_at_begin = sorted({*begin, self.end})
+        self.suppressed = sorted({*_ids(config, "suppress_ids", n_vocab), *range(self.end + 1, n_vocab)})
+        self.suppressed_at_begin = sorted({*_ids(config, "suppress_ids_begin", n_vocab), self.end})
 
     def _id(self, token: str) -> int:
         found = self._tokenizer.token_to_id(token)
@@ -56,3 +55,9 @@ class Vocabulary:
     def text(self, ids: list[int]) -> str:
         """The text of ids below <|endoftext|>; others are dropped."""
         return str(self._tokenizer.decode([i for i in ids if i < self.end], skip_special_tokens=True)).strip()
+
+
+def _ids(config: dict[str, Any], key: str, n_vocab: int) -> list[int]:
+    """The token ids of a list in config.json; whatever is none is passed over."""
+    found = config.get(key)
+    return [i for i in found if type(i) is int and 0 <= i < n_vocab] if isinstance(found, list) else []
