@@ -47,8 +47,8 @@ def test_barge_in_at_the_endpoint_keeps_both_halves_of_the_question() -> None:
         assert fake.watcher.wait_for(TurnEnded, turn_id=1, reason="interrupted", reply="")
         fake.recognizer.gate.open()
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
-        first, second = fake.recognizer.heard[0], fake.recognizer.heard[-1]
-        assert second > 1.9 * first  # what came before the pause is heard again with the rest
+        # What came before the pause is heard again with the rest: twice 1 s of speech, with what surrounds it.
+        assert fake.recognizer.heard[-1] > 3.0 * 16_000
         assert len(fake.session.history) == 1
 
 

@@ -148,7 +148,7 @@ def test_cancelled_on_the_way(recognizer: WhisperRecognizer, speech: dict[str, F
     started = time.perf_counter()
     with pytest.raises(Cancelled):
         recognizer.transcribe(long, 0, cancel)
-    assert time.perf_counter() - started < after_s + 2.0  # one encoder run over 30 s at the most
+    assert time.perf_counter() - started < after_s + 6.0  # one encoder run over 30 s (0.9 s on two quiet cores)
     timer.join()
     assert recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text == expected
 
