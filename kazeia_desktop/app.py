@@ -141,12 +141,14 @@ def _fetch_models(settings: Settings, paths: Paths, report: Callable[[str, float
 
 
 def _log_to(paths: Paths) -> None:
-    """To the log file, or to the terminal only where no file can be written."""
+    """To the log file, or to the terminal only where no file can be written. Libraries are heard from WARNING on."""
     try:
-        log.set_up(paths.log_dir, "INFO")
+        log.set_up(paths.log_dir)
     except OSError as error:
         log.set_up(None)
         _log.warning("there is no log file in %s: %s", paths.log_dir, error.strerror or error)
+    if logging.getLogger().level == logging.WARNING:
+        logging.getLogger("kazeia_desktop").setLevel(logging.INFO)
 
 
 def _translate_qt(app: QApplication, language: str) -> None:

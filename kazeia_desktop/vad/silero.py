@@ -47,11 +47,13 @@ class SileroScorer:
 
     def probability(self, samples: FloatArray) -> float:
         """See SpeechScorer."""
+        if not np.isfinite(samples).all():  # a damaged frame must not poison the state
+            samples = np.nan_to_num(samples, nan=0.0, posinf=0.0, neginf=0.0)
         self._input[0, _CONTEXT:] = samples
         output, self._state = self._session.run(None, {"input": self._input, "state": self._state, "sr": self._rate})
         self._input[0, :_CONTEXT] = samples[-_CONTEXT:]
         value = float(output[0, 0])
-        if not np.isfinite(value):  # a damaged frame must not poison those that follow
+        if not np.isfinite(value):
             self.reset()
             return 0.0
         return value
