@@ -28,7 +28,9 @@ build: $(STAMPS)/build  ## .venv, the dependencies and the C++ extension
 models: build  ## fetch and verify the starter models
 	@$(BIN)/kazeia models get --starter
 
+# SmolLM2 is the small model on which the chat session's plumbing is tested.
 test: system-test dev models native  ## all tests: Python, C++, C++ for ARM, real models, a real sound server
+	@$(BIN)/kazeia models get smollm2-135m
 	$(BIN)/python -m pytest
 
 lint: dev  ## ruff, import-linter, clang-format, clang-tidy

@@ -30,6 +30,7 @@ from kazeia_desktop.stt.whisper import WhisperRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.tts.kokoro import KokoroVoice
 from kazeia_desktop.tts.system_voice import SystemVoice
+from kazeia_desktop.tts.voices import engine_of
 from kazeia_desktop.vad.endpointing import SpeechDetector
 from kazeia_desktop.vad.silero import SileroScorer
 from kazeia_desktop.vad.webrtc import make_gate
@@ -59,7 +60,7 @@ def make_session(settings: Settings, store: ModelStore) -> ChatSession:
 
 def make_synthesizer(settings: Settings, store: ModelStore) -> SpeechSynthesizer:
     """The voice that the settings name; "auto" takes the light voice where it is installed."""
-    if settings.tts.engine == "system":
+    if settings.tts.engine == "system" or (settings.tts.engine == "auto" and engine_of(settings.tts.voice) == "system"):
         return SystemVoice(settings.tts)
     try:
         return KokoroVoice(store.require_weights(LIGHT_VOICE_MODEL), voices_dir(), settings.tts)
