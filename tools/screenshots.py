@@ -245,7 +245,9 @@ def scene_missing(window, host, let, shot) -> None:  # noqa: ANN001
 def scene_settings(window, host, let, shot) -> None:  # noqa: ANN001
     scene_speaking(window, host, let, shot)
     window.show_settings(True)
-    let(0.6)
+    while not window.panel.complete:
+        let(0.05)
+    let(0.4)
     if shot.width > 1000:
         window.panel.show_section("llm")
         window.panel.fields["llm.temperature"].editor._step_by(4)

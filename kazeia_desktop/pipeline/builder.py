@@ -136,7 +136,7 @@ def build(
         session,
         synthesizer,
         sink,
-        lambda: effective_duplex(settings.audio) == "half",
+        lambda audio: effective_duplex(audio) == "half",
         placement,
         makers,
     )

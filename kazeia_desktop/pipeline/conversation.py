@@ -25,7 +25,7 @@ from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.runtime.worker import Worker
-from kazeia_desktop.settings.schema import Apply, Section, Settings, shown_of
+from kazeia_desktop.settings.schema import Apply, AudioSettings, Section, Settings, shown_of
 from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.vad.endpointing import SpeechDetector
@@ -62,7 +62,7 @@ class Parts:
     session: ChatSession
     synthesizer: SpeechSynthesizer | None
     sink: SpeechSink | None
-    half_duplex: Callable[[], bool]
+    half_duplex: Callable[[AudioSettings], bool]
     placement: Mapping[str, str]
     makers: Makers
 
@@ -91,7 +91,12 @@ class Conversation:
         self._listen: ListenStage | None = None
         if parts.source is not None and parts.detector is not None:
             self._listen = ListenStage(
-                desk, parts.source, parts.detector, self._utterances, self._interrupt, parts.half_duplex
+                desk,
+                parts.source,
+                parts.detector,
+                self._utterances,
+                self._interrupt,
+                lambda: parts.half_duplex(self._settings.audio),
             )
         self._recognize = RecognizeStage(
             desk, self._utterances, self._prompts, parts.recognizer, self._repeats_us, self._give_up, self._fail_turn

@@ -331,7 +331,7 @@ class FakeConversation:
             self.session,
             self.voice,
             self.sink if with_sink else None,
-            lambda: half_duplex,
+            lambda audio: half_duplex or audio.duplex == "half",
             {},
             Makers(self._recognizer, lambda s: self.session, lambda s: self.voice),
         )

@@ -215,3 +215,20 @@ def test_f1_and_ctrl_comma_open_and_close(opened: Opener) -> None:
     assert one.window.body.panel_open and one.window.settings_button.isChecked()
     one.bot.keyClick(one.window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
     assert not one.window.body.panel_open and not one.window.settings_button.isChecked()
+
+
+@pytest.mark.parametrize("width", [420, 700, 800, 1000, 1300])
+def test_no_help_is_cut_off(opened: Opener, width: int) -> None:
+    one = opened()
+    one.window.resize(width, 900)
+    one.window.show_settings(True)
+    one.until(lambda: one.window.panel.complete)
+    one.settle()
+    for again in (width, 1300, width):
+        one.window.resize(again, 900)
+        one.settle()
+        for key, field in one.window.panel.fields.items():
+            for label in (field.help, field.title):
+                if label.isVisible():
+                    assert label.height() >= label.heightForWidth(label.width()), (again, key, label.text())
+            assert field.editor.widget.geometry().bottom() < field.help.y() or not field.help.isVisible(), key

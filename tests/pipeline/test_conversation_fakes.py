@@ -305,3 +305,17 @@ def test_closing_in_any_state_ends_every_thread(where: str) -> None:
     fake.conversation.close()
     assert time.monotonic() - started < 2.0
     assert fake.recognizer.closed and fake.session.closed and fake.voice.closed
+
+
+def test_half_duplex_can_be_chosen_while_it_runs() -> None:
+    with FakeConversation() as fake:
+        audio = fake.settings.audio.model_copy(update={"duplex": "half"})
+        fake.conversation.apply(fake.settings.model_copy(update={"audio": audio}))
+        fake.ask()
+        until(lambda: fake.sink.queued_s() == 3.0, "three clauses are queued")
+        fake.sink.play(0.5)
+        fake.watcher.wait_for(StateChanged, state=State.SPEAKING)
+        fake.source.say(1.0)
+        fake.source.silence(1.0)
+        fake.sink.play(10)
+        assert fake.watcher.wait_for(TurnEnded, turn_id=1, reason="done")

@@ -96,6 +96,7 @@ class SettingsPanel(QWidget):
                 self._to_make.append(partial(self._make_heading, section))
                 for name in section_type(section).model_fields:
                     self._to_make.append(partial(self._make_field, section, name))
+            self._scroll.setUpdatesEnabled(False)  # nobody wants to watch fields jump to their places
             self._more.start()
         else:
             self._ask_for_choices()
@@ -111,6 +112,8 @@ class SettingsPanel(QWidget):
             make()
         if not self._to_make:
             self._more.stop()
+            self._column.activate()
+            self._scroll.setUpdatesEnabled(True)
             self._filter(self.search.text())
             self._ask_for_choices()
             self.show_section(self._wanted_section)
