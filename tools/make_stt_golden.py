@@ -2,8 +2,7 @@
 
     python tools/make_stt_golden.py [--model-dir DIR]
 
-Greedy, without timestamps. Each clip is padded with silence to 30 s before the spectrogram, as Whisper's authors
-do; faster-whisper by itself pads the finished spectrogram with zeros, which is not silence.
+Greedy, without timestamps and without its thresholds, which would try again.
 """
 
 import argparse
@@ -13,8 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from kazeia_desktop.audio.wav import read_wav
 from kazeia_desktop.cli.open_clips import write_clips
 from kazeia_desktop.models.catalog import Catalog
@@ -22,7 +19,6 @@ from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 
 TARGET: Final = Path(__file__).parents[1] / "tests/golden/whisper_base_fr.json"
-WINDOW: Final = 30 * 16_000
 
 
 def reference(source: Path, threads: int) -> object:
@@ -53,9 +49,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         for clip in write_clips(Path(name)):
             samples, _ = read_wav(Path(name) / clip["file"])
-            window = np.pad(samples, (0, max(0, WINDOW - len(samples))))[:WINDOW]
             segments, _ = model.transcribe(  # type: ignore[attr-defined]
-                window,
+                samples,
                 language="fr",
                 beam_size=1,
                 temperature=0.0,

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 SLOTS: Final = 200
 """Tokens that one window can hold: the prompt and what is recognised. 30 s of fast speech is about 150."""
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the graphs; a new one exports anew."""
 PRECISIONS: Final[dict[str, tuple[str, ...]]] = {"float32": (), "mixed": ("decoder",), "int8": ("encoder", "decoder")}
 """Precision -> the graphs whose matrix products have 8-bit weights, with activations quantised as they come.
@@ -41,6 +42,7 @@ Whisper base on 26 French clips, 2 AVX512-VNNI cores, word errors and mean time 
 _STAMP: Final = "source.txt"
 """Beside the graphs: what they were made from. Written last, so that its presence means that they are whole."""
 _OPSET: Final = 20
+_ORT_DOMAIN: Final = "com.microsoft"
 _EPSILON: Final = 1e-5
 
 
@@ -89,7 +91,10 @@ class _Graph:
     def model(self, inputs: list[Any], outputs: list[Any], name: str) -> Any:  # noqa: ANN401 - onnx.ModelProto
         graph = helper.make_graph(self.nodes, name, inputs, outputs, self.constants)
         return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=10, producer_name="kazeia"
+            graph,
+            opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ORT_DOMAIN, 1)],
+            ir_version=10,
+            producer_name="kazeia",
         )
 
 
@@ -139,27 +144,26 @@ def _output(g: _Graph, x: str, mixed: str, w: WhisperWeights, name: str) -> str:
 def build_encoder(w: WhisperWeights) -> Any:  # noqa: ANN401 - onnx.ModelProto
     """The encoder's graph, float32."""
     g, s = _Graph(), w.shape
-    scale = np.float32((s.width // s.n_heads) ** -0.5)
     x = "mel"
     for name, n_in, stride in (("conv1", s.n_mels, 1), ("conv2", s.width, 2)):
         kernel = g.constant(w.get(f"encoder/{name}/weight", s.width, n_in, 3))
         bias = g.constant(w.get(f"encoder/{name}/bias", s.width))
         x = g.node("Conv", x, kernel, bias, kernel_shape=[3], pads=[1, 1], strides=[stride])
         x = g.activation(x, "gelu")
-    x = g.node("Squeeze", g.node("Transpose", x, perm=[0, 2, 1]), g.ints(0))  # (n, width)
-    n = g.node("Shape", x, start=0, end=1)
+    x = g.node("Transpose", x, perm=[0, 2, 1])  # (1, n, width)
+    n = g.node("Shape", x, start=1, end=2)
     positions = g.constant(w.get("encoder/position_encodings/encodings", s.n_positions, s.width))
     x = g.node("Add", x, g.node("Slice", positions, g.ints(0), n, g.ints(0)))
     for i in range(s.n_layers_encoder):
         layer = f"encoder/layer_{i}"
         normed = g.norm(x, w, f"{layer}/self_attention/layer_norm", s.width)
         (qw, qb), (kw, kb), (vw, vb) = _parts(w, f"{layer}/self_attention/linear_0", 3)
-        q = g.heads(g.linear(normed, qw * scale, qb * scale), s.n_heads)
-        k = g.heads(g.linear(normed, kw, kb), s.n_heads, transposed=True)
-        v = g.heads(g.linear(normed, vw, vb), s.n_heads)
-        x = _output(g, x, _attend(g, q, k, v, None), w, f"{layer}/self_attention/linear_1")
+        # ONNX Runtime's own: never holds the n x n scores, 72 MB for 30 s (process: 368 MB instead of 647), no slower.
+        q, k, v = g.linear(normed, qw, qb), g.linear(normed, kw, kb), g.linear(normed, vw, vb)
+        mixed = g.node("MultiHeadAttention", q, k, v, domain=_ORT_DOMAIN, num_heads=s.n_heads)
+        x = _output(g, x, mixed, w, f"{layer}/self_attention/linear_1")
         x = _feed_forward(g, x, w, layer)
-    x = g.norm(x, w, "encoder/layer_norm", s.width)
+    x = g.node("Squeeze", g.norm(x, w, "encoder/layer_norm", s.width), g.ints(0))
     outputs = []
     head = s.width // s.n_heads
     for i in range(s.n_layers_decoder):
@@ -259,6 +263,9 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
             for file in [*work.glob("*.onnx"), work / _STAMP]:
                 file.rename(done / file.name)
             _put(done, target, source, aside=work / "old")
+        for old in model_dir.glob(f"onnx-{precision}-v*"):
+            if old != target:
+                shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise ModelError(
             "The graphs of {model} cannot be written to {folder} ({reason}): free space or check permissions.",
@@ -310,7 +317,8 @@ def _write(model: Any, path: Path, in_8_bits: bool) -> None:  # noqa: ANN401 - o
             per_channel=True,
             reduce_range=False,
             weight_type=QuantType.QInt8,
-            extra_options={"MatMulConstBOnly": True},
+            # what follows ONNX Runtime's own attention has no type that it can infer
+            extra_options={"MatMulConstBOnly": True, "DefaultTensorType": TensorProto.FLOAT},
         )
     finally:
         root.removeFilter(_no_advice)

@@ -20,7 +20,7 @@ from kazeia_desktop.settings.schema import SttSettings
 from kazeia_desktop.stt.ctranslate2_file import WhisperWeights
 from kazeia_desktop.stt.export import SLOTS, ensure_graphs
 from kazeia_desktop.stt.graphs import PROMPT, Graphs
-from kazeia_desktop.stt.log_mel import log_mel
+from kazeia_desktop.stt.log_mel import HOP, log_mel
 from kazeia_desktop.stt.vocabulary import LANGUAGES, Vocabulary
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class WhisperRecognizer:
     def transcribe(
         self, samples: FloatArray, turn_id: int, cancel: CancelToken, full_window: bool = False
     ) -> Transcript:
-        """See SpeechRecognizer. full_window: encode 30 s whatever the length, and never try again."""
+        """See SpeechRecognizer. full_window: 30 s, greedy, no second try, exactly as faster-whisper."""
         check_samples(samples)
         with self._lock:
             graphs = self._graphs
@@ -127,8 +127,11 @@ class WhisperRecognizer:
         self, graphs: Graphs, samples: FloatArray, language: str, cancel: CancelToken, full_window: bool
     ) -> tuple[str, str]:
         seconds = len(samples) / CAPTURE_RATE_HZ
-        window_s = WINDOW_S if full_window else min(WINDOW_S, max(_SHORTEST_WINDOW_S, seconds + _AFTER_SPEECH_S))
-        self._encode(graphs, samples, window_s, cancel)
+        window_s = min(WINDOW_S, max(_SHORTEST_WINDOW_S, seconds + _AFTER_SPEECH_S))
+        if full_window:
+            self._encode_as_faster_whisper(graphs, samples, cancel)
+        else:
+            self._encode(graphs, samples, window_s, cancel)
         if language not in LANGUAGES:
             language = self._detect(graphs, cancel)
         best = self._decode(graphs, seconds, language, cancel, 0.0)
@@ -154,6 +157,15 @@ class WhisperRecognizer:
         window = np.zeros(n, np.float32)
         window[: min(n, len(samples))] = samples[:n]
         graphs.encode(log_mel(window, self._shape.n_mels))
+        cancel.raise_if_set()
+
+    def _encode_as_faster_whisper(self, graphs: Graphs, samples: FloatArray, cancel: CancelToken) -> None:
+        """30 s: its spectrogram ends 10 ms after the sound and is then filled with 0, which is not silence (-1.5)."""
+        cancel.raise_if_set()
+        window = np.zeros((self._shape.n_mels, int(WINDOW_S * CAPTURE_RATE_HZ) // HOP), np.float32)
+        mel = log_mel(np.pad(samples, (0, HOP)), self._shape.n_mels)[:, :-1]
+        window[:, : mel.shape[1]] = mel
+        graphs.encode(window)
         cancel.raise_if_set()
 
     def _detect(self, graphs: Graphs, cancel: CancelToken) -> str:

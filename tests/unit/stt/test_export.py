@@ -63,6 +63,14 @@ def test_other_weights_are_exported_anew(model: Path) -> None:
     assert entries(model) == ["config.json", "model.bin", f"onnx-float32-v{VERSION}"]
 
 
+def test_graphs_of_an_older_version_are_removed(model: Path) -> None:
+    for name in ("onnx-mixed-v0", "onnx-int8-v0"):
+        (model / name).mkdir()
+        (model / name / "encoder.onnx").write_bytes(b"old")
+    ensure_graphs(model, "mixed")
+    assert entries(model) == ["config.json", "model.bin", "onnx-int8-v0", f"onnx-mixed-v{VERSION}"]
+
+
 @pytest.mark.parametrize("left", ["nothing", "graphs without the stamp", "a file"])
 def test_what_an_interrupted_export_left_is_replaced(model: Path, left: str) -> None:
     target = model / f"onnx-float32-v{VERSION}"
