@@ -23,10 +23,11 @@ class ChatSession(Protocol):
     """A conversation with a model that remembers it. One thread at a time, but `apply` may come from any."""
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
-        """Append the user's message and stream the answer, reasoning removed.
+        """Append the user's message and stream the answer as the model writes it.
 
-        The user's message and what was yielded enter the history, also when cancelled: iteration
-        then just ends. Whole oldest turns are dropped when the context is full.
+        Reasoning is still in it, for `text.think_filter` to remove. The user's message and what was
+        yielded, without reasoning, enter the history, also when cancelled: iteration then just ends.
+        Whole oldest turns are dropped when the context is full.
 
         Raises:
             InferenceError: the model failed.

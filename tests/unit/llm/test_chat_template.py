@@ -95,3 +95,43 @@ def test_extras_of_published_templates_work() -> None:
         "{{ {'é': tools} | tojson(indent=2) }}{{ strftime_now('%Y') | length }}{{ enable_thinking }}"
     )
     assert text(ChatTemplate(source, "", "").parts([Message("user", "x")])) == 'x{"é": null}4False'
+
+
+_EMPTY_THOUGHT = (  # as Qwen3: an empty thought before a new answer, nothing before an old one
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n"
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+def test_an_old_answer_keeps_what_the_model_read_before_it() -> None:
+    template = ChatTemplate(_EMPTY_THOUGHT, "", "")
+    asked = template.parts(_TALK[:2])
+    opening = asked[-1]
+    assert opening == "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    old = Message("assistant", "Deux.", opening=opening)
+    again = text(template.parts([*_TALK[:2], old, _TALK[3]]))
+    assert again.startswith(text(asked) + "Deux."), "the beginning stays, so that it need not be read again"
+    assert "</think>" not in text(template.parts(_TALK[:3])).removesuffix(opening)
+
+
+def test_an_opening_of_another_template_is_not_used() -> None:
+    template = ChatTemplate(_CHATML, "", "")
+    old = Message("assistant", "Deux.", opening="<|other|>")
+    assert text(template.parts([*_TALK[:2], old, _TALK[3]])) == text(template.parts(_TALK))
+
+
+def test_a_thought_that_the_template_opens_is_closed() -> None:
+    source = _CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+    assert text(ChatTemplate(source, "", "").parts(_TALK[:2])).endswith("assistant\n<think>\n\n</think>\n\n")
+
+
+def test_marks_for_training_are_no_hindrance() -> None:
+    source = _CHATML.replace("{{ m.content }}", "{% generation %}{{ m.content }}{%- endgeneration -%}")
+    assert text(ChatTemplate(source, "", "").parts(_TALK)) == text(ChatTemplate(_CHATML, "", "").parts(_TALK))
+
+
+@pytest.mark.parametrize("source", ["{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ range(10 ** 9) | list }}"])
+def test_a_template_that_would_run_away_is_told(source: str) -> None:
+    with pytest.raises(ModelIncompatibleError):
+        ChatTemplate(source, "", "")
