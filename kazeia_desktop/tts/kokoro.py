@@ -145,8 +145,7 @@ class _Run:
 def _load(model_file: Path, threads: int) -> Any:  # noqa: ANN401 - untyped library
     """The ONNX Runtime session.
 
-    The default graph level, with arena and memory pattern, was the fastest of those measured; ORT's own
-    optimised file saves none of the half second that loading takes.
+    Other graph levels, no arena and no memory pattern were not clearly faster than the defaults.
     """
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
