@@ -8,6 +8,7 @@
 #include "kazeia/cpu.h"
 #include "kazeia/llama_info.h"
 #include "kazeia/resampler.h"
+#include "tts.h"
 
 namespace py = pybind11;
 
@@ -81,4 +82,5 @@ PYBIND11_MODULE(_core, module) {
       .def("flush", &flush)
       .def("reset", &kazeia::Resampler::reset)
       .def_property_readonly("n_taps", &kazeia::Resampler::n_taps);
+  add_tts(module);
 }

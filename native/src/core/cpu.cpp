@@ -19,11 +19,11 @@ bool runs_avx2() {
   int info[4];
   __cpuid(info, 1);
   const bool os_saves_ymm = (info[2] & (1 << 27)) != 0 && (_xgetbv(0) & 6) == 6;
-  const bool fma = (info[2] & (1 << 12)) != 0;
+  const bool fma_f16c = (info[2] & (1 << 12)) != 0 && (info[2] & (1 << 29)) != 0;
   __cpuidex(info, 7, 0);
-  return os_saves_ymm && fma && (info[1] & (1 << 5)) != 0;
+  return os_saves_ymm && fma_f16c && (info[1] & (1 << 5)) != 0;
 #else
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 #endif
 }
 

@@ -1,0 +1,294 @@
+// The classes of Kazeia's own voice.
+#include "tts.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "kazeia/code_predictor.h"
+#include "kazeia/talker.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using FloatArray = py::array_t<float, py::array::c_style | py::array::forcecast>;
+using IntArray = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+
+const float* vector_of(const FloatArray& array, std::size_t size, const char* name) {
+  if (array.ndim() != 1 || static_cast<std::size_t>(array.shape(0)) != size) {
+    throw py::value_error(std::string(name) + " must have shape (" + std::to_string(size) + ",)");
+  }
+  return array.data();
+}
+
+std::size_t rows_of(const FloatArray& array, std::size_t columns, const char* name) {
+  if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(1)) != columns || array.shape(0) == 0) {
+    throw py::value_error(std::string(name) + " must have shape (n, " + std::to_string(columns) + "), n at least 1");
+  }
+  return static_cast<std::size_t>(array.shape(0));
+}
+
+py::array_t<float> copied(const float* values, std::size_t n) {
+  py::array_t<float> array(static_cast<py::ssize_t>(n));
+  std::memcpy(array.mutable_data(), values, n * sizeof(float));
+  return array;
+}
+
+py::array_t<float> matrix(std::size_t rows, std::size_t columns) {
+  return py::array_t<float>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)});
+}
+
+kazeia::DecoderShape decoder_shape(const py::dict& values) {
+  const auto size = [&](const char* name) { return values[name].cast<std::size_t>(); };
+  kazeia::DecoderShape shape;
+  shape.hidden = size("hidden");
+  shape.n_layers = size("layers");
+  shape.n_heads = size("heads");
+  shape.n_kv_heads = size("kv_heads");
+  shape.head_dim = size("head_dim");
+  shape.ffn = size("ffn");
+  shape.rope_theta = values["rope_theta"].cast<float>();
+  shape.rms_norm_eps = values["rms_norm_eps"].cast<float>();
+  return shape;
+}
+
+/// {name: (type, rows, cols, uint8 array)}; the arrays must stay alive while views are used.
+kazeia::TensorMap tensor_map(const py::dict& tensors) {
+  kazeia::TensorMap views;
+  for (const auto& [name, value] : tensors) {
+    const auto parts = value.cast<py::tuple>();
+    const auto raw = parts[3].cast<py::array_t<std::uint8_t, py::array::c_style>>();
+    kazeia::MatrixView view;
+    view.type = kazeia::weight_type(parts[0].cast<std::string>());
+    view.rows = parts[1].cast<std::size_t>();
+    view.cols = parts[2].cast<std::size_t>();
+    view.data = reinterpret_cast<const std::byte*>(raw.data());
+    view.n_bytes = static_cast<std::size_t>(raw.nbytes());
+    views[name.cast<std::string>()] = view;
+  }
+  return views;
+}
+
+struct PyCodePredictorModel {
+  PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab, py::dict given)
+      : tensors(std::move(given)), model(make(shape, talker_hidden, talker_vocab, tensor_map(tensors))) {}
+
+  static kazeia::CodePredictorModel make(const py::dict& values, std::size_t talker_hidden, std::size_t talker_vocab,
+                                         const kazeia::TensorMap& views) {
+    kazeia::CodePredictorShape shape;
+    shape.decoder = decoder_shape(values);
+    shape.talker_hidden = talker_hidden;
+    shape.talker_vocab = talker_vocab;
+    shape.n_codebooks = values["codebooks"].cast<std::size_t>();
+    shape.vocab = values["vocab"].cast<std::size_t>();
+    const py::gil_scoped_release release;
+    return kazeia::CodePredictorModel(shape, views);
+  }
+
+  py::dict tensors;  // keeps the embedding tables' memory
+  kazeia::CodePredictorModel model;
+};
+
+void check_code0(const kazeia::CodePredictorModel& model, std::int32_t code) {
+  if (code < 0 || static_cast<std::size_t>(code) >= model.shape().talker_vocab) {
+    throw py::value_error("code " + std::to_string(code) + " is none of codebook 0");
+  }
+}
+
+struct PyCodePredictor {
+  PyCodePredictor(std::shared_ptr<PyCodePredictorModel> of, std::shared_ptr<kazeia::ThreadTeam> by)
+      : model(std::move(of)), team(std::move(by)), predictor(model->model, *team) {}
+
+  py::object predict(const FloatArray& hidden, std::int32_t code0, const kazeia::SamplerOptions& options,
+                     kazeia::Pcg32& random) {
+    const kazeia::CodePredictorShape& shape = model->model.shape();
+    const float* state = vector_of(hidden, shape.talker_hidden, "hidden");
+    check_code0(model->model, code0);
+    py::array_t<std::int32_t> codes(static_cast<py::ssize_t>(shape.n_codebooks));
+    std::int32_t* out = codes.mutable_data();
+    bool ok = false;
+    {
+      const py::gil_scoped_release release;
+      ok = predictor.predict(state, code0, options, random, out);
+    }
+    if (!ok) throw std::runtime_error("the code predictor's figures are not finite");
+    return codes;
+  }
+
+  py::array_t<float> logits(const FloatArray& hidden, const IntArray& codes) {
+    const kazeia::CodePredictorShape& shape = model->model.shape();
+    const float* state = vector_of(hidden, shape.talker_hidden, "hidden");
+    if (codes.ndim() != 1 || static_cast<std::size_t>(codes.shape(0)) != shape.n_codebooks + 1) {
+      throw py::value_error("codes must have shape (" + std::to_string(shape.n_codebooks + 1) + ",)");
+    }
+    const std::int32_t* given = codes.data();
+    check_code0(model->model, given[0]);
+    py::array_t<float> found = matrix(shape.n_codebooks, shape.vocab);
+    float* out = found.mutable_data();
+    std::vector<std::int32_t> greedy(shape.n_codebooks);
+    kazeia::SamplerOptions options;
+    options.temperature = 0.0F;
+    kazeia::Pcg32 random(0);
+    const py::gil_scoped_release release;
+    predictor.predict(state, given[0], options, random, greedy.data(), given + 1, out);
+    return found;
+  }
+
+  py::array_t<float> frame_embedding(const IntArray& codes, const py::object& text) {
+    const kazeia::CodePredictorShape& shape = model->model.shape();
+    if (codes.ndim() != 1 || static_cast<std::size_t>(codes.shape(0)) != shape.n_codebooks + 1) {
+      throw py::value_error("codes must have shape (" + std::to_string(shape.n_codebooks + 1) + ",)");
+    }
+    FloatArray row;
+    const float* added = nullptr;
+    if (!text.is_none()) {
+      row = text.cast<FloatArray>();
+      added = vector_of(row, shape.talker_hidden, "text");
+    }
+    py::array_t<float> found(static_cast<py::ssize_t>(shape.talker_hidden));
+    predictor.frame_embedding(codes.data(), added, found.mutable_data());
+    return found;
+  }
+
+  std::shared_ptr<PyCodePredictorModel> model;
+  std::shared_ptr<kazeia::ThreadTeam> team;
+  kazeia::CodePredictor predictor;
+};
+
+struct PyTalker {
+  PyTalker(std::shared_ptr<kazeia::TalkerModel> of, std::size_t n_positions, int n_threads, bool kv_f32)
+      : model(std::move(of)), session(make(*model, n_positions, n_threads, kv_f32)) {}
+
+  static std::unique_ptr<kazeia::TalkerSession> make(const kazeia::TalkerModel& of, std::size_t n_positions,
+                                                     int n_threads, bool kv_f32) {
+    kazeia::TalkerOptions options;
+    options.n_positions = n_positions;
+    options.n_threads = n_threads;
+    options.kv_f32 = kv_f32;
+    const py::gil_scoped_release release;
+    return std::make_unique<kazeia::TalkerSession>(of, options);
+  }
+
+  py::tuple last() const {
+    return py::make_tuple(copied(session->hidden(), session->n_embd()), copied(session->logits(), session->n_vocab()));
+  }
+
+  py::tuple prefill(const FloatArray& embeds, std::size_t n_prefix) {
+    const std::size_t n = rows_of(embeds, session->n_embd(), "embeds");
+    const float* data = embeds.data();
+    {
+      const py::gil_scoped_release release;
+      session->prefill(data, n, n_prefix);
+    }
+    return last();
+  }
+
+  py::tuple decode(const FloatArray& embed) {
+    const float* data = vector_of(embed, session->n_embd(), "embed");
+    {
+      const py::gil_scoped_release release;
+      session->decode(data);
+    }
+    return last();
+  }
+
+  py::tuple forward(const FloatArray& embeds) {
+    const std::size_t n = rows_of(embeds, session->n_embd(), "embeds");
+    py::array_t<float> hidden = matrix(n, session->n_embd());
+    py::array_t<float> logits = matrix(n, session->n_vocab());
+    const float* data = embeds.data();
+    float* to_hidden = hidden.mutable_data();
+    float* to_logits = logits.mutable_data();
+    {
+      const py::gil_scoped_release release;
+      session->forward(data, n, to_hidden, to_logits);
+    }
+    return py::make_tuple(hidden, logits);
+  }
+
+  std::shared_ptr<kazeia::TalkerModel> model;
+  std::unique_ptr<kazeia::TalkerSession> session;
+};
+
+std::int32_t sample(kazeia::Sampler& sampler, const FloatArray& logits, const kazeia::SamplerOptions& options,
+                    kazeia::Pcg32& random, const IntArray& history) {
+  if (logits.ndim() != 1 || history.ndim() != 1) throw py::value_error("logits and history must have one dimension");
+  const auto n = static_cast<std::size_t>(logits.shape(0));
+  if (options.repetition_penalty == 1.0F) return sampler.sample(logits.data(), n, options, random);
+  std::vector<float> penalized(logits.data(), logits.data() + n);
+  kazeia::penalize_repetition(penalized.data(), n, history.data(), static_cast<std::size_t>(history.shape(0)),
+                              options.repetition_penalty);
+  return sampler.sample(penalized.data(), n, options, random);
+}
+
+}  // namespace
+
+void add_tts(py::module_& module) {
+  py::register_exception<kazeia::TalkerError>(module, "TalkerError");
+  py::class_<kazeia::ThreadTeam, std::shared_ptr<kazeia::ThreadTeam>>(module, "ThreadTeam")
+      .def(py::init<unsigned>(), py::arg("n_threads"))
+      .def_property_readonly("n_threads", &kazeia::ThreadTeam::size);
+  py::class_<kazeia::Pcg32>(module, "Pcg32")
+      .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("seed"), py::arg("stream") = 0)
+      .def("next", &kazeia::Pcg32::next)
+      .def("next_double", &kazeia::Pcg32::next_double);
+  py::class_<kazeia::SamplerOptions>(module, "SamplerOptions")
+      .def(py::init([](float temperature, std::size_t top_k, float top_p, float repetition_penalty) {
+             return kazeia::SamplerOptions{temperature, top_k, top_p, repetition_penalty};
+           }),
+           py::arg("temperature"), py::arg("top_k"), py::arg("top_p"), py::arg("repetition_penalty") = 1.0F);
+  py::class_<kazeia::Sampler>(module, "Sampler")
+      .def(py::init<>())
+      .def("sample", &sample, py::arg("logits"), py::arg("options"), py::arg("random"), py::arg("history"));
+  py::class_<PyCodePredictorModel, std::shared_ptr<PyCodePredictorModel>>(module, "CodePredictorModel")
+      .def(py::init<const py::dict&, std::size_t, std::size_t, py::dict>(), py::arg("shape"), py::arg("talker_hidden"),
+           py::arg("talker_vocab"), py::arg("tensors"))
+      .def_property_readonly("n_bytes_per_frame",
+                             [](const PyCodePredictorModel& self) { return self.model.n_bytes_per_frame(); });
+  py::class_<PyCodePredictor>(module, "CodePredictor")
+      .def(py::init<std::shared_ptr<PyCodePredictorModel>, std::shared_ptr<kazeia::ThreadTeam>>(), py::arg("model"),
+           py::arg("team"))
+      .def("predict", &PyCodePredictor::predict, py::arg("hidden"), py::arg("code0"), py::arg("options"),
+           py::arg("random"))
+      .def("logits", &PyCodePredictor::logits, py::arg("hidden"), py::arg("codes"))
+      .def("frame_embedding", &PyCodePredictor::frame_embedding, py::arg("codes"), py::arg("text"))
+      .def("take_times_ns", [](PyCodePredictor& self) {
+        const kazeia::CodePredictorTimes times = self.predictor.times;
+        self.predictor.times = {};
+        return py::make_tuple(times.layers, times.heads, times.sampling);
+      });
+  py::class_<kazeia::TalkerModel, std::shared_ptr<kazeia::TalkerModel>>(module, "TalkerModel")
+      .def(py::init([](const std::string& path, bool vocab_only) {
+             const py::gil_scoped_release release;
+             return std::make_shared<kazeia::TalkerModel>(path, vocab_only);
+           }),
+           py::arg("path"), py::arg("vocab_only") = false)
+      .def_property_readonly("n_embd", &kazeia::TalkerModel::n_embd)
+      .def(
+          "tokenize",
+          [](const kazeia::TalkerModel& self, const std::string& text, bool special) {
+            const std::vector<std::int32_t> tokens = self.tokenize(text, special);
+            py::array_t<std::int32_t> array(static_cast<py::ssize_t>(tokens.size()));
+            if (!tokens.empty()) std::memcpy(array.mutable_data(), tokens.data(), tokens.size() * sizeof(std::int32_t));
+            return array;
+          },
+          py::arg("text"), py::arg("special"));
+  py::class_<PyTalker>(module, "TalkerSession")
+      .def(py::init<std::shared_ptr<kazeia::TalkerModel>, std::size_t, int, bool>(), py::arg("model"),
+           py::arg("n_positions"), py::arg("n_threads"), py::arg("kv_f32") = false)
+      .def_property_readonly("n_embd", [](const PyTalker& self) { return self.session->n_embd(); })
+      .def_property_readonly("n_vocab", [](const PyTalker& self) { return self.session->n_vocab(); })
+      .def_property_readonly("n_positions", [](const PyTalker& self) { return self.session->n_positions(); })
+      .def_property_readonly("length", [](const PyTalker& self) { return self.session->length(); })
+      .def("reset", [](PyTalker& self) { self.session->reset(); })
+      .def("prefill", &PyTalker::prefill, py::arg("embeds"), py::arg("n_prefix") = 0)
+      .def("decode", &PyTalker::decode, py::arg("embed"))
+      .def("forward", &PyTalker::forward, py::arg("embeds"))
+      .def("cancel", [](PyTalker& self) { self.session->cancel(); })
+      .def("resume", [](PyTalker& self) { self.session->resume(); })
+      .def("set_threads", [](PyTalker& self, int n) { self.session->set_threads(n); }, py::arg("n_threads"));
+}

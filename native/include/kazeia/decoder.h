@@ -1,0 +1,135 @@
+// A Qwen3 decoder: what the talker and the code predictor of Qwen3-TTS are made of.
+//
+// Pre-norm layers with grouped-query attention, RMS norm of queries and keys before RoPE (NeoX pairs), SwiGLU.
+// Source: Qwen3 technical report, arXiv:2505.09388; RoPE: arXiv:2104.09864.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kazeia/packed_matrix.h"
+#include "kazeia/thread_team.h"
+
+namespace kazeia {
+
+struct DecoderShape {
+  std::size_t hidden = 0;  // a multiple of 32
+  std::size_t n_layers = 0;
+  std::size_t n_heads = 0;  // a multiple of n_kv_heads
+  std::size_t n_kv_heads = 0;
+  std::size_t head_dim = 0;  // a multiple of 32
+  std::size_t ffn = 0;       // a multiple of 32
+  float rope_theta = 0.0F;
+  float rms_norm_eps = 0.0F;
+};
+
+/// Tensors by their names in the model's file.
+using TensorMap = std::map<std::string, MatrixView>;
+
+/// The tensor, with the shape and type it must have; a vector is a matrix of one row.
+/// Throws std::invalid_argument naming it where it is missing, of another shape, or a vector that is not f32.
+const MatrixView& require(const TensorMap& tensors, const std::string& name, std::size_t rows, std::size_t cols);
+std::vector<float> require_vector(const TensorMap& tensors, const std::string& name, std::size_t size);
+
+/// Immutable weights, shareable between threads and decoders.
+class DecoderModel {
+ public:
+  struct Layer {
+    std::vector<float> attn_norm;  // [hidden]
+    std::vector<float> q_norm;     // [head_dim]
+    std::vector<float> k_norm;     // [head_dim]
+    std::vector<float> ffn_norm;   // [hidden]
+    PackedMatrix q;                // [n_heads * head_dim][hidden]
+    PackedMatrix k;                // [n_kv_heads * head_dim][hidden]
+    PackedMatrix v;                // [n_kv_heads * head_dim][hidden]
+    PackedMatrix output;           // [hidden][n_heads * head_dim]
+    PackedMatrix gate;             // [ffn][hidden]
+    PackedMatrix up;               // [ffn][hidden]
+    PackedMatrix down;             // [hidden][ffn]
+  };
+
+  /// Packs blk.N.* and output_norm.weight. Throws std::invalid_argument naming the tensor that does not fit.
+  DecoderModel(const DecoderShape& shape, const TensorMap& tensors);
+
+  [[nodiscard]] const DecoderShape& shape() const { return shape_; }
+  [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
+  [[nodiscard]] const std::vector<float>& output_norm() const { return output_norm_; }
+  /// Bytes of weights that one step reads.
+  [[nodiscard]] std::size_t n_bytes() const;
+
+ private:
+  DecoderShape shape_;
+  std::vector<Layer> layers_;
+  std::vector<float> output_norm_;
+};
+
+/// The activations of a matrix product, in the form that its weights' type multiplies. One worker's own.
+class Rounded {
+ public:
+  explicit Rounded(std::size_t largest);
+  /// y[v][row] for the panels [begin, end) of the matrix. x: [n_vectors][cols]. rounds x first unless `again`.
+  void multiply(const PackedMatrix& matrix, const float* x, std::size_t n_vectors, std::size_t begin, std::size_t end,
+                float* y, std::size_t y_stride, bool again = false);
+
+ private:
+  std::vector<std::int16_t> q_;
+  std::vector<float> scale_;
+  std::vector<std::int32_t> sum_;
+};
+
+/// One sequence: its keys and values, and the buffers of a step. Used by one team at a time; nothing is
+/// allocated after the constructor.
+class Decoder {
+ public:
+  static constexpr std::size_t kMaxVectors = 4;
+
+  /// n_positions: the longest sequence. The model and the team must outlive it.
+  Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions);
+
+  void reset() { length_ = 0; }
+  [[nodiscard]] std::size_t length() const { return length_; }
+  [[nodiscard]] std::size_t n_positions() const { return n_positions_; }
+
+  /// Where the next positions' embeddings go: [kMaxVectors][hidden], overwritten by forward().
+  float* input() { return x_.data(); }
+
+  /// Within team.run(), called by all workers: appends n positions (1 to 4) whose embeddings are in input().
+  /// After it, hidden() holds their final-normed states, ready for every worker.
+  void forward(std::size_t n, unsigned worker);
+  /// [kMaxVectors][hidden]
+  [[nodiscard]] const float* hidden() const { return hidden_.data(); }
+
+ private:
+  struct Scratch {
+    explicit Scratch(const DecoderShape& shape, std::size_t n_positions);
+    std::vector<float> norm;
+    std::vector<float> scores;
+    Rounded rounded;
+  };
+
+  void attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scratch& scratch);
+  void normalize_and_rotate(float* head, const std::vector<float>& weight, std::size_t position) const;
+
+  const DecoderModel& model_;
+  ThreadTeam& team_;
+  const std::size_t n_positions_;
+  std::size_t length_ = 0;
+  std::vector<float> keys_;    // [layer][kv_head][position][head_dim]
+  std::vector<float> values_;  // likewise
+  std::vector<float> cos_;     // [position][head_dim / 2]
+  std::vector<float> sin_;
+  std::vector<float> x_;          // [kMaxVectors][hidden], the residual stream
+  std::vector<float> queries_;    // [kMaxVectors][n_heads * head_dim]
+  std::vector<float> kv_;         // [2][kMaxVectors][n_kv_heads * head_dim], before they go to their positions
+  std::vector<float> attended_;   // [kMaxVectors][n_heads * head_dim]
+  std::vector<float> gate_;       // [kMaxVectors][ffn]
+  std::vector<float> up_;         // [kMaxVectors][ffn]
+  std::vector<float> product_;    // [kMaxVectors][hidden]
+  std::vector<float> hidden_;     // [kMaxVectors][hidden]
+  std::vector<Scratch> scratch_;  // one a worker
+};
+
+}  // namespace kazeia

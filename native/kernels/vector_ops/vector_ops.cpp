@@ -1,0 +1,20 @@
+#include "vector_ops/vector_ops.h"
+
+namespace kazeia::vector_ops {
+
+const Table& table(Isa isa) {
+  switch (isa) {
+#if defined(KAZEIA_HAS_AVX2)
+    case Isa::avx2:
+      return kAvx2;
+#endif
+#if defined(KAZEIA_HAS_NEON)
+    case Isa::neon:
+      return kNeon;
+#endif
+    default:
+      return kScalar;
+  }
+}
+
+}  // namespace kazeia::vector_ops
