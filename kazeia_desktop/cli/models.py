@@ -8,19 +8,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kazeia_desktop.cli import models_convert
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.cli.progress import ProgressBar
 from kazeia_desktop.errors import UsageError
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.translations import system_language, translate
 
 if TYPE_CHECKING:
     from kazeia_desktop.models.catalog import ModelEntry
-    from kazeia_desktop.models.fetch import Progress
     from kazeia_desktop.models.store import ModelStore
 
 
 def register(commands: Subparsers) -> None:
-    """Add `models list`, `get`, `verify` and `path`."""
+    """Add `models list`, `get`, `verify`, `path` and `convert`."""
     parser = commands.add_parser("models", help="list, get and check models", description="The model manager.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="every model, and which are here", description="List every model.")
@@ -34,6 +35,7 @@ def register(commands: Subparsers) -> None:
     verify.add_argument("names", metavar="NAME", nargs="*", help="without it, all that are here")
     where = actions.add_parser("path", help="a model's folder", description="Print the folder of a model.")
     where.add_argument("name", metavar="NAME")
+    models_convert.register(actions)
     for action, run in ((listing, _list), (get, _get), (verify, _verify), (where, _path)):
         action.add_argument("--json", action="store_true", help="one JSON object on stdout")
         action.set_defaults(run=run)
@@ -180,56 +182,3 @@ def _path(options: argparse.Namespace) -> int:
     else:
         print_text(str(folder))
     return 0
-
-
-class ProgressBar:
-    """One line on stderr: a bar that is redrawn on a terminal, a line every tenth elsewhere."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._tty = sys.stderr.isatty()
-        self._width = 0  # of what stands on the line now
-        self._tenth = -1
-        self._waiting = False
-
-    def show(self, progress: "Progress") -> None:
-        """Draw `progress`."""
-        if progress.waiting:
-            if not self._waiting:
-                self._waiting = True
-                self.close()
-                sys.stderr.write(tr("{name}: another Kazeia is downloading it; waiting…", name=self._name) + "\n")
-            return
-        if not progress.total_bytes:
-            return
-        share = min(1.0, progress.done_bytes / progress.total_bytes)
-        if self._tty:
-            full = int(share * 24)
-            text = f"{self._name}  [{'#' * full}{'.' * (24 - full)}] {_figures(progress, share)}"
-            sys.stderr.write("\r" + text.ljust(self._width))
-            self._width = len(text)
-        else:
-            if int(share * 10) == self._tenth:
-                return
-            self._tenth = int(share * 10)
-            sys.stderr.write(f"{self._name}  {_figures(progress, share)}\n")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """Leave the line."""
-        if self._width:
-            sys.stderr.write("\n")
-            self._width = 0
-
-
-def _figures(progress: "Progress", share: float) -> str:
-    total = progress.total_bytes or 0
-    text = f"{int(share * 100):3d} %  " + tr(
-        "{done_mb} of {total_mb} MB", done_mb=progress.done_bytes // 10**6, total_mb=max(1, round(total / 1e6))
-    )
-    if progress.bytes_per_s:
-        text += "  " + tr("{speed} MB/s", speed=f"{progress.bytes_per_s / 1e6:.1f}")
-    if progress.seconds_left is not None and share < 1:
-        minutes, seconds = divmod(int(progress.seconds_left), 60)
-        text += "  " + tr("{minutes}:{seconds} left", minutes=minutes, seconds=f"{seconds:02d}")
-    return text

@@ -1,0 +1,26 @@
+"""Which kind of source a path is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kazeia_desktop.errors import ModelIncompatibleError, ModelMissingError
+from kazeia_desktop.models.convert.official import OfficialSource
+from kazeia_desktop.models.convert.source import VoiceSource
+
+
+def open_source(paths: Sequence[Path]) -> VoiceSource:
+    """The model at `paths`: the official directory.
+
+    Raises:
+        ModelMissingError, ModelCorruptError, ModelIncompatibleError: naming the file and the key or tensor.
+    """
+    for path in paths:
+        if not path.exists():
+            raise ModelMissingError("There is no {path}.", path=str(path))
+    if len(paths) == 1 and (paths[0] / "config.json").exists():
+        return OfficialSource(paths[0])
+    raise ModelIncompatibleError(
+        "{path} is no Qwen3-TTS model: its config.json and model.safetensors, or llama.cpp's two GGUF files "
+        "(talker and mmproj), were expected.",
+        path=" ".join(str(path) for path in paths),
+    )  # fmt: skip
