@@ -26,6 +26,15 @@ except ImportError as error:
     ) from error
 
 Resampler = _core.Resampler
+CodePredictor = _core.CodePredictor
+CodePredictorModel = _core.CodePredictorModel
+Pcg32 = _core.Pcg32
+Sampler = _core.Sampler
+SamplerOptions = _core.SamplerOptions
+TalkerError = _core.TalkerError
+TalkerModel = _core.TalkerModel
+TalkerSession = _core.TalkerSession
+ThreadTeam = _core.ThreadTeam
 
 ISAS: Final = ("scalar", "avx2", "neon")
 

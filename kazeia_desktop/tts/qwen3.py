@@ -1,0 +1,298 @@
+"""Kazeia's own voice: Qwen3-TTS, text in, sound out, streamed.
+
+Three models in a row: the talker makes one token and one hidden state for every 80 ms of speech, the code
+predictor the other 15 codes of that frame, the codec decoder the sound. Source: Qwen3-TTS technical report,
+arXiv:2601.15621.
+"""
+
+import itertools
+import secrets
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop._native import CodePredictor, CodePredictorModel, Pcg32, SamplerOptions, TalkerModel, ThreadTeam
+from kazeia_desktop.errors import InferenceError
+from kazeia_desktop.formats.gguf import GgufFile
+from kazeia_desktop.formats.voice_description import Sampling
+from kazeia_desktop.formats.voice_manifest import TALKER, VoiceManifest
+from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
+from kazeia_desktop.tts.qwen3_files import load_code_predictor, load_talker, open_model
+from kazeia_desktop.tts.qwen3_generator import FrameGenerator, Speech
+from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
+from kazeia_desktop.tts.qwen3_prompt import PromptBuilder
+from kazeia_desktop.tts.qwen3_stream import SpeechStream
+from kazeia_desktop.tts.qwen3_talker import TalkerSession
+from kazeia_desktop.tts.qwen3_text import N_ROLE, TextTokenizer
+from kazeia_desktop.tts.speaker_encoder import SpeakerEncoder
+
+FRAMES_PER_S: Final = 12.5
+_POSITIONS: Final = 1024
+"""A minute of speech with its prompt; 117 MB of state in the 0.6B model."""
+_GREEDY: Final = SamplerOptions(0.0, 0, 1.0)
+
+
+class Qwen3Tts:
+    """The engine. `synthesize` and `generate_codes` take turns; the rest may be called from any thread.
+
+    Attributes:
+        manifest: what the model directory says of itself.
+        stats: of the last utterance.
+    """
+
+    def __init__(
+        self,
+        manifest: VoiceManifest,
+        talker_file: GgufFile,
+        talker: TalkerModel,
+        code_predictor: CodePredictorModel,
+        codec: CodecDecoder,
+        speaker_encoder: SpeakerEncoder | None,
+        threads: int,
+    ) -> None:
+        self.manifest = manifest
+        self.stats = SpeechStats()
+        self._description = manifest.description
+        self._talker_model = talker
+        self._code_predictor_model = code_predictor
+        self._codec = codec
+        self._speaker_encoder = speaker_encoder
+        self._text = TextTokenizer(talker)
+        self._prompts = PromptBuilder(self._description, talker_file.tensor("token_embd.weight"))
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._team = ThreadTeam(threads)
+        self._predictor = CodePredictor(code_predictor, self._team)
+        self._session = self.talker_session()
+        self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+        self._codec_stream = codec.stream()
+
+    @classmethod
+    def load(cls, model_dir: Path, threads: int = 2, codec_threads: int | None = None) -> "Qwen3Tts":
+        """Open a directory written by `kazeia models convert`.
+
+        Raises:
+            ModelError: a file is missing, damaged, or of another kind; says which, and which part of it.
+        """
+        manifest = open_model(Path(model_dir))
+        talker_file, talker = load_talker(Path(model_dir), manifest)
+        code_predictor = load_code_predictor(Path(model_dir), manifest)
+        codec = CodecDecoder.load(Path(model_dir), codec_threads or threads)
+        encoder = SpeakerEncoder.load(Path(model_dir), threads) if manifest.description.speaker_encoder else None
+        return cls(manifest, talker_file, talker, code_predictor, codec, encoder, threads)
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Of all sound."""
+        return self._codec.sample_rate_hz
+
+    def tokenize(self, text: str) -> IntArray:
+        """(n,) int32: the text as an assistant's turn, equal to the official processor's tokens."""
+        return self._text.wrapped(text)
+
+    def prefill_embeds(
+        self, text: str, voice: Voice = None, language: str = "french", text_mode: str = "whole"
+    ) -> tuple[FloatArray, FloatArray]:
+        """What the talker hears before the first frame, and what the frames add.
+
+        Returns:
+            (T, hidden) prompt and (U, hidden) rows that frame after frame adds; after them, `tts_pad`.
+        Raises:
+            SettingsError: no such language, speaker, or a voice of another width.
+        """
+        tokens = self._text.text(text)
+        prefix = self._prefix(voice, language)
+        if text_mode == "whole":
+            return self._prompts.whole(prefix, tokens), self._prompts.pad[None]
+        rows = [self._prompts.text_row(int(token)) for token in tokens[1:]]
+        return self._prompts.streamed(prefix, int(tokens[0])), np.stack([*rows, self._prompts.end])
+
+    def speaker_embedding(self, audio: FloatArray) -> FloatArray:
+        """The x-vector of a voice: (n,) float32 at 24 kHz to (hidden,) float32.
+
+        Raises:
+            InferenceError: the model has no speaker encoder, or the sound is too short or not finite.
+        """
+        if self._speaker_encoder is None:
+            raise InferenceError(
+                "The voice model {model} cannot learn voices: use one of its own.", model=self._description.name
+            )
+        return self._speaker_encoder.embed(audio)
+
+    def frame_embeds(self, codes: IntArray) -> FloatArray:
+        """(T, 16) int32 codes to (T, hidden): the sum of the 16 embeddings, and tts_pad."""
+        return np.stack([self._predictor.frame_embedding(row, self._prompts.pad) for row in codes])
+
+    def talker_session(self) -> TalkerSession:
+        """A sequence of the talker, for other front ends and for tests."""
+        positions = min(_POSITIONS, self._description.talker.max_positions)
+        return TalkerSession(self._talker_model, positions, self._threads, kv_f32=self.manifest.dtype == "f32")
+
+    def talker_forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(T, hidden) embeddings to hidden states (T, hidden) and logits (T, 3072) of all positions."""
+        return self.talker_session().forward(embeds)
+
+    def code_predictor_logits(self, hidden: FloatArray, codes: IntArray) -> FloatArray:
+        """(hidden,) state and (16,) codes, each fed as if it had been drawn: (15, 2048) float32."""
+        return self._predictor.logits(hidden, codes)
+
+    def code_predictor_greedy(self, hidden: FloatArray, code0: int) -> IntArray:
+        """(15,) int32: the most likely codes."""
+        return self._predictor.predict(hidden, code0, _GREEDY, Pcg32(0))
+
+    def decode_codes(self, codes: IntArray) -> FloatArray:
+        """(T, 16) int32 to (T * 1920,) float32."""
+        return self._codec.decode(codes)
+
+    def codec_stream(self) -> CodecStream:
+        """The codec's state for one utterance."""
+        return self._codec.stream()
+
+    def generate_codes(
+        self,
+        text: str,
+        voice: Voice = None,
+        language: str = "french",
+        text_mode: str = "whole",
+        greedy: bool = True,
+        max_frames: int = 200,
+        seed: int = 0,
+    ) -> IntArray:
+        """The codes of a text, with the official processors: (T, 16) int32."""
+        told = self._description
+        talker, others = told.talker_sampling, told.code_predictor_sampling
+        if greedy:
+            talker = Sampling(0.0, 0, 1.0, talker.repetition_penalty)
+            others = Sampling(0.0, 0, 1.0)
+        speech = self._speech([text], voice, SpeechOptions(language, text_mode))
+        never = CancelToken()
+        with self._lock:
+            frames = list(self._generator.frames(speech, seed, talker, others, 0, max_frames, never, never))
+        return np.stack(frames) if frames else np.zeros((0, 16), np.int32)
+
+    def synthesize(
+        self, text: str | Iterable[str], voice: Voice, options: SpeechOptions, cancel: CancelToken
+    ) -> Iterator[SpeechFrame]:
+        """Speak a text, whole or still coming piece by piece (text_mode "streamed").
+
+        Yields sound as soon as it exists; the last frame has end_of_clause set and no samples. When cancelled,
+        iteration ends. Afterwards `stats` tells what it took. A text that does not end by itself is begun once
+        more with another seed, if nothing of it was heard yet.
+
+        Raises:
+            InferenceError: a model failed.
+            SettingsError: no such language, speaker, or a voice of another width.
+        """
+        with self._lock:
+            began = time.perf_counter()
+            self.stats = stats = SpeechStats()
+            source = _Pieces([text] if isinstance(text, str) else text)
+            seed = secrets.randbits(31) if options.seed is None else options.seed
+            for attempt in range(2):
+                stats.seed, stats.retries = seed + attempt, attempt
+                stream = self._stream(source.again(), voice, options, stats.seed)
+                held: list[FloatArray] = []
+                for sound in stream.sound(cancel):
+                    stats.chunks += 1
+                    if not options.stream_frames:
+                        held.append(sound)
+                        continue
+                    if stats.ttfa_ms is None:
+                        stats.ttfa_ms = (time.perf_counter() - began) * 1000
+                    yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
+                self._account(stats, stream)
+                if cancel.is_set():
+                    stats.stop = "cancel"
+                    return
+                heard = stream.audible and bool(options.stream_frames)
+                if stats.stop == "eos" or options.max_frames is not None or heard:
+                    break
+            for sound in held:
+                stats.ttfa_ms = (time.perf_counter() - began) * 1000
+                yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
+            yield SpeechFrame(0, 0, np.zeros(0, np.float32), self.sample_rate_hz, end_of_clause=True)
+
+    def set_threads(self, talker: int, code_predictor: int) -> None:
+        """Waits for the utterance under way."""
+        with self._lock:
+            self._session.set_threads(talker)
+            if code_predictor != self._team.n_threads:
+                self._team = ThreadTeam(code_predictor)
+                self._predictor = CodePredictor(self._code_predictor_model, self._team)
+                self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+
+    def _prefix(self, voice: Voice, language: str) -> FloatArray:
+        return self._prompts.prefix(self._text.wrapped("")[:N_ROLE], voice, language)
+
+    def _speech(self, pieces: Iterable[str], voice: Voice, options: SpeechOptions) -> Speech:
+        prefix = self._prefix(voice, options.language)
+        if options.text_mode == "whole":
+            text = "".join(pieces)
+            prompt = self._prompts.whole(prefix, self._text.text(text))
+            return Speech(prompt, len(prefix), iter(()), [len(text.encode("utf-8", "replace"))])
+        n_bytes = [0]
+        tokens = self._text.pieces(_counted(pieces, n_bytes))
+        prompt_row = next(tokens, None)
+        rows = itertools.chain((self._prompts.text_row(token) for token in tokens), [self._prompts.end])
+        if prompt_row is None:
+            rows = itertools.chain(())
+        return Speech(self._prompts.streamed(prefix, prompt_row), len(prefix), rows, n_bytes)
+
+    def _stream(self, pieces: Iterable[str], voice: Voice, options: SpeechOptions, seed: int) -> SpeechStream:
+        def frames(stop: CancelToken, silent: CancelToken) -> Iterator[IntArray]:
+            speech = self._speech(pieces, voice, options)
+            yield from self._generator.frames(
+                speech, seed, options.talker, options.code_predictor, options.penalty_window, options.max_frames,
+                stop, silent,
+            )  # fmt: skip
+
+        self._session.resume()
+        self._codec_stream.reset()
+        return SpeechStream(
+            frames, self._codec_stream, self._codec.samples_per_frame, options.stream_frames, self._session.cancel
+        )
+
+    def _account(self, stats: SpeechStats, stream: SpeechStream) -> None:
+        times, stats.frames = self._generator.times, len(stream.codes)
+        stats.stop = self._generator.stop
+        stats.codes = np.stack(stream.codes) if stream.codes else stats.codes
+        per_frame = 1000 / max(stats.frames, 1)
+        known = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
+        stats.prefill_ms = times.prefill * 1000
+        stats.talker_ms = (times.talker + times.talker_sampling) * per_frame
+        stats.code_predictor_ms = times.code_predictor * per_frame
+        stats.codec_ms = stream.codec_s * per_frame
+        stats.profile = {
+            "talker": times.talker * per_frame,
+            "layers": times.layers * per_frame,
+            "heads": times.heads * per_frame,
+            "sampling": (times.talker_sampling + times.code_predictor_sampling) * per_frame,
+            "host": max(times.total - known, 0.0) * per_frame,
+            "waiting": times.waiting * per_frame,
+        }
+
+
+class _Pieces:
+    """A text that comes piece by piece, and can be told again from its beginning."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._coming = iter(pieces)
+        self._told: list[str] = []
+
+    def again(self) -> Iterator[str]:
+        yield from self._told
+        for piece in self._coming:
+            self._told.append(piece)
+            yield piece
+
+
+def _counted(pieces: Iterable[str], n_bytes: list[int]) -> Iterator[str]:
+    for piece in pieces:
+        n_bytes[0] += len(piece.encode("utf-8", "replace"))
+        yield piece

@@ -1,0 +1,65 @@
+"""How one text is spoken, and what was measured while it was."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kazeia_desktop.formats.voice_description import Sampling
+from kazeia_desktop.frames import FloatArray, IntArray
+from kazeia_desktop.tts.qwen3_generator import Stop
+
+TALKER_SAMPLING = Sampling(0.9, 50, 1.0, 1.05)
+CODE_PREDICTOR_SAMPLING = Sampling(0.9, 50, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechOptions:
+    """One utterance's choices.
+
+    Attributes:
+        language: the model's name of it ("french"), a tag ("fr"), or "auto".
+        text_mode: "whole": the text comes before the first sound, which sounds best; "streamed": speech starts on
+            the first token, and the text may still be growing.
+        seed: None: a random one.
+        stream_frames: codec frames decoded at a time once the sound runs; 0: all at the end.
+        penalty_window: how many of the last frames the talker's repetition penalty sees; 0: all.
+        max_frames: exactly so many at most, and no guard against endless speech; None: bounded by the text.
+    """
+
+    language: str = "french"
+    text_mode: str = "whole"
+    seed: int | None = None
+    stream_frames: int = 4
+    talker: Sampling = TALKER_SAMPLING
+    code_predictor: Sampling = CODE_PREDICTOR_SAMPLING
+    penalty_window: int = 0
+    max_frames: int | None = None
+
+
+@dataclass(slots=True)
+class SpeechStats:
+    """What one utterance took. Milliseconds; those of a stage are per frame.
+
+    Attributes:
+        stop: why it ended: "eos", "budget", "silence", "loop" or "cancel".
+        retries: 1 if it had to be begun again with another seed.
+        profile: per frame: talker, layers and heads of the code predictor, sampling, host (Python), waiting.
+        codes: (frames, 16) int32.
+    """
+
+    frames: int = 0
+    chunks: int = 0
+    seed: int = 0
+    stop: Stop = "eos"
+    retries: int = 0
+    ttfa_ms: float | None = None
+    talker_ms: float = 0.0
+    code_predictor_ms: float = 0.0
+    codec_ms: float = 0.0
+    prefill_ms: float = 0.0
+    profile: dict[str, float] = field(default_factory=dict)
+    codes: IntArray = field(default_factory=lambda: np.zeros((0, 16), np.int32))
+
+
+Voice = FloatArray | str | None
+"""An x-vector, the name of one of the model's own speakers, or none."""

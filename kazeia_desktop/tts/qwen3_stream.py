@@ -1,0 +1,123 @@
+"""Frames to sound while they are made: the generator has a thread of its own, the codec runs in the caller's."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop.errors import Cancelled, InferenceError
+from kazeia_desktop.frames import FloatArray, IntArray
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
+from kazeia_desktop.runtime.worker import Worker
+from kazeia_desktop.tts.codec import CodecStream
+from kazeia_desktop.tts.qwen3_guard import SILENT_FRAMES, silent_frames
+
+_RAMP: Final = (1, 2, 4)
+"""Frames of the first calls of the codec: one is dear, but the first sound waits for nothing more."""
+_POLL_S: Final = 0.02
+_AHEAD: Final = 16
+"""Frames that may wait for the codec: more would be thrown away at a stop."""
+_JOIN_S: Final = 30.0
+
+
+class SpeechStream:
+    """One utterance on its way from frames to sound.
+
+    Args:
+        frames: makes the frames; runs in the generator's thread, under the stream's own token.
+        codec: reset, and used by this stream alone until `sound` ends.
+        stream_frames: largest number of frames a call of the codec takes; 0: all at the end.
+        interrupt: ends the generator's call under way; called from the caller's thread.
+    """
+
+    def __init__(
+        self,
+        frames: Callable[[CancelToken, CancelToken], Iterator[IntArray]],
+        codec: CodecStream,
+        samples_per_frame: int,
+        stream_frames: int,
+        interrupt: Callable[[], None],
+    ) -> None:
+        self._frames = frames
+        self._codec = codec
+        self._samples_per_frame = samples_per_frame
+        self._stream_frames = stream_frames
+        self._interrupt = interrupt
+        self._stop = CancelToken()
+        self._silent = CancelToken()
+        self._channel: Channel[IntArray] = Channel(_AHEAD)
+        self._error: Exception | None = None
+        self._silence = 0
+        self.codes: list[IntArray] = []
+        self.codec_s = 0.0
+        self.audible = False
+        """Whether anything could be heard so far."""
+
+    def sound(self, cancel: CancelToken) -> Iterator[FloatArray]:
+        """Yields pieces of sound, float32; ends early, without an error, when `cancel` is set.
+
+        Raises:
+            InferenceError: a model failed.
+        """
+        worker = Worker("tts-generator", self._generate, self._failed)
+        worker.start()
+        try:
+            for codes in self._chunks(cancel):
+                began = time.perf_counter()
+                sound = self._codec.push(codes, cancel)
+                self.codec_s += time.perf_counter() - began
+                self._listen(sound)
+                yield sound
+        except Cancelled:
+            pass
+        finally:
+            self._stop.set()
+            self._channel.close()
+            if worker.alive:
+                self._interrupt()
+            if not worker.join(_JOIN_S):
+                raise InferenceError("The voice failed ({reason}).", reason="its thread does not end")
+        if self._error is not None:
+            raise self._error
+
+    def _generate(self) -> None:
+        try:
+            for frame in self._frames(self._stop, self._silent):
+                self.codes.append(frame)
+                self._channel.put(frame)
+        except ChannelClosed:
+            pass
+        finally:
+            self._channel.close()
+
+    def _failed(self, error: Exception) -> None:
+        self._error = error
+
+    def _chunks(self, cancel: CancelToken) -> Iterator[IntArray]:
+        """(k, 16) int32 each: as many frames as the ramp says, fewer at the end."""
+        sizes = iter(_RAMP)
+        waiting: list[IntArray] = []
+        while True:
+            size = next(sizes, self._stream_frames) if self._stream_frames else 0
+            size = min(size, self._stream_frames)
+            while not size or len(waiting) < size:
+                try:
+                    waiting.append(self._channel.get(_POLL_S))
+                except TimeoutError:
+                    pass
+                except ChannelClosed:
+                    if waiting:
+                        yield np.stack(waiting)
+                    return
+                cancel.raise_if_set()
+            yield np.stack(waiting)
+            waiting = []
+
+    def _listen(self, sound: FloatArray) -> None:
+        tail, all_silent = silent_frames(sound, self._samples_per_frame)
+        self._silence = self._silence + tail if all_silent else tail
+        self.audible = self.audible or not all_silent
+        if self._silence >= SILENT_FRAMES:
+            self._silent.set()

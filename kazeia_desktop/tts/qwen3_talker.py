@@ -1,0 +1,70 @@
+"""The talker as other front ends use it: five calls, embeddings in, hidden states and logits out."""
+
+from kazeia_desktop import _native
+from kazeia_desktop._native import TalkerError, TalkerModel
+from kazeia_desktop.errors import InferenceError
+from kazeia_desktop.frames import FloatArray
+
+
+class TalkerSession:
+    """One sequence of the talker. One thread at a time; `cancel` from any.
+
+    Raises:
+        InferenceError: llama.cpp cannot make one of this length.
+    """
+
+    def __init__(self, model: TalkerModel, n_positions: int, threads: int, kv_f32: bool) -> None:
+        try:
+            self._session = _native.TalkerSession(model, n_positions, threads, kv_f32)
+        except TalkerError as error:
+            raise InferenceError("The voice failed ({reason}).", reason=str(error)) from error
+        self.n_positions = n_positions
+
+    @property
+    def n_embd(self) -> int:
+        """Width of an embedding and of a hidden state."""
+        return self._session.n_embd
+
+    @property
+    def n_vocab(self) -> int:
+        """Logits of a position: 3072."""
+        return self._session.n_vocab
+
+    def reset(self) -> None:
+        """Forget the sequence, and the kept beginning of prompts."""
+        self._session.reset()
+
+    def prefill(self, embeds: FloatArray, n_prefix: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Begin a sequence.
+
+        Args:
+            embeds: (n, n_embd) float32.
+            n_prefix: how many of them are the constant beginning, whose state is kept for the next prompt.
+        Returns:
+            (n_embd,) final-normed hidden state and (n_vocab,) logits of the last position.
+        Raises:
+            TalkerError: cancelled, longer than n_positions, or llama.cpp failed.
+        """
+        return self._session.prefill(embeds, n_prefix)
+
+    def decode(self, embed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Append one position, (n_embd,) float32; returns and raises as `prefill`."""
+        return self._session.decode(embed)
+
+    step = decode
+
+    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All positions of a fresh sequence: (n, n_embd) and (n, n_vocab); raises as `prefill`."""
+        return self._session.forward(embeds)
+
+    def cancel(self) -> None:
+        """End the call under way within some milliseconds, and refuse others until `resume`."""
+        self._session.cancel()
+
+    def resume(self) -> None:
+        """Accept calls again."""
+        self._session.resume()
+
+    def set_threads(self, threads: int) -> None:
+        """From the next call on."""
+        self._session.set_threads(threads)

@@ -1,0 +1,66 @@
+"""Text to the talker's tokens, whole or piece by piece."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop._native import TalkerModel
+from kazeia_desktop.frames import IntArray
+
+_OPENING: Final = "<|im_start|>assistant\n"
+_CLOSING: Final = "<|im_end|>\n" + _OPENING
+N_ROLE: Final = 3
+"""Tokens before the text: <|im_start|>, assistant, newline."""
+N_CLOSING: Final = 5
+"""Tokens after the text: <|im_end|>, newline, <|im_start|>, assistant, newline."""
+_SPACES: Final = re.compile(r"\s+")
+
+
+class TextTokenizer:
+    """Qwen's byte-level BPE as llama.cpp has it, made equal to Hugging Face's.
+
+    Hugging Face normalises to NFC first, llama.cpp does not. What looks like a special token in the text
+    (`<|im_end|>`) is text: only the wrap may close the turn.
+    """
+
+    def __init__(self, vocabulary: TalkerModel) -> None:
+        self._vocabulary = vocabulary
+        self._opening = vocabulary.tokenize(_OPENING, True)
+        self._closing = vocabulary.tokenize(_CLOSING, True)
+
+    def wrapped(self, text: str) -> IntArray:
+        """The text as an assistant's turn, as the official processor wraps it: (n,) int32."""
+        # "assistant\n" is cut together with the text: line breaks that follow it join its own.
+        head = self._opening[:1]
+        body = self._plain("assistant\n" + _clean(text))
+        return np.concatenate([head, body, self._closing]).astype(np.int32)
+
+    def text(self, text: str) -> IntArray:
+        """The tokens of the text alone: (n,) int32."""
+        return self.wrapped(text)[N_ROLE:-N_CLOSING]
+
+    def pieces(self, pieces: Iterable[str]) -> Iterator[int]:
+        """Token after token of a text that comes piece by piece, the same however it is cut.
+
+        A word is cut into tokens when the space after it has come; white space counts as one space.
+        """
+        waiting = ""
+        for piece in pieces:
+            waiting = _SPACES.sub(" ", waiting + piece)
+            at = waiting.rfind(" ")
+            if at > 0:
+                yield from self._plain(_clean(waiting[:at])).tolist()
+                waiting = waiting[at:]
+        if waiting.strip():
+            yield from self._plain(_clean(waiting.rstrip())).tolist()
+
+    def _plain(self, text: str) -> IntArray:
+        return self._vocabulary.tokenize(text, False)
+
+
+def _clean(text: str) -> str:
+    """NFC, and lone surrogates (which no UTF-8 has) replaced."""
+    return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
