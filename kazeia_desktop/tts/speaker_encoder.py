@@ -1,0 +1,239 @@
+"""A voice's x-vector from a clip of speech: log-mel frames and the network of a Qwen3-TTS Base model."""
+
+import functools
+from math import prod
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+from kazeia_desktop.errors import AudioFormatError, InferenceError, ModelCorruptError, ModelIncompatibleError
+from kazeia_desktop.formats.problems import header_problem, tensor_problem, unreadable
+from kazeia_desktop.formats.voice_manifest import SPEAKER_ENCODER, load_manifest
+from kazeia_desktop.frames import FloatArray
+
+RATE_HZ: Final = 24_000
+N_FFT: Final = 1024
+HOP: Final = 256
+N_MELS: Final = 128
+TOP_HZ: Final = 12_000.0
+SHORTEST_SAMPLES: Final = 5 * HOP
+"""The widest convolution mirrors 4 frames at each end, which takes 5."""
+LONGEST_S: Final = 60.0
+"""The network holds the whole clip: about 40 KB a frame."""
+_LARGEST_GRAPH: Final = 4_000_000
+_LARGEST_INTEGER: Final = 64
+"""Of the graph's axes, kernels, dilations and borders; a larger one could only ask for memory without end."""
+_OPERATORS: Final = frozenset(
+    (
+        "Add", "Concat", "Conv", "Max", "Mul", "Pad", "ReduceMean", "ReduceSum", "Relu", "Sigmoid", "Softmax", "Split",
+        "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze",
+    )
+)  # fmt: skip
+_ORT_ERRORS: Final[tuple[type[Exception], ...]] = (
+    ValueError,
+    RuntimeError,
+    *(kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+)
+"""ONNX Runtime's exceptions have no base of their own."""
+_PAD: Final = (N_FFT - HOP) // 2
+_POWER_FLOOR: Final = 1e-9
+_MEL_FLOOR: Final = 1e-5
+_BLOCK_FRAMES: Final = 256
+_LINEAR_HZ: Final = 200.0 / 3  # Slaney's scale: linear below 1 kHz ...
+_LOG_FROM_HZ: Final = 1000.0
+_LOG_STEP: Final = np.log(6.4) / 27.0  # ... then 27 steps for a factor of 6.4
+
+
+class SpeakerEncoder:
+    """The network, loaded. `embed` may be called from any thread.
+
+    Args:
+        graph: the ONNX file; its weights stand in a file beside it.
+        width: of the x-vector.
+        threads: cores used.
+        fingerprint: of the weights, as voices are tagged with it.
+    Raises:
+        ModelMissingError, ModelCorruptError: a file is not there or is not this network.
+    """
+
+    def __init__(self, graph: Path, width: int, threads: int = 1, fingerprint: str = "") -> None:
+        self._file = graph
+        self.fingerprint = fingerprint
+        self.width = width
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        options.enable_cpu_mem_arena = False  # it is used once in a while: memory goes back to the system
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        _check(graph)
+        try:
+            self._session = ort.InferenceSession(str(graph), options, ["CPUExecutionProvider"])
+            (vector,) = self._session.run(None, {"mel": np.zeros((SHORTEST_SAMPLES // HOP, N_MELS), np.float32)})
+        except _ORT_ERRORS as error:
+            raise _damaged(graph, error) from error
+        if np.shape(vector) != (width,) or not np.isfinite(vector).all():
+            raise header_problem(graph, "x_vector", np.shape(vector), (width,))
+
+    @classmethod
+    def load(cls, model_dir: Path, threads: int = 1) -> "SpeakerEncoder":
+        """The encoder of a converted model.
+
+        Raises:
+            ModelIncompatibleError: the model has none (CustomVoice, VoiceDesign).
+            ModelMissingError, ModelCorruptError: see SpeakerEncoder and load_manifest.
+        """
+        manifest = load_manifest(model_dir)
+        described = manifest.description
+        if described.speaker_encoder is None:
+            raise ModelIncompatibleError(
+                "The voice model {model} cannot learn a voice from a clip: that takes a Base model.",
+                model=described.name,
+            )
+        if described.speaker_encoder.sample_rate_hz != RATE_HZ:
+            raise ModelIncompatibleError(
+                "The voice model {model} hears at {rate_hz} Hz, which this version of Kazeia does not.",
+                model=described.name,
+                rate_hz=described.speaker_encoder.sample_rate_hz,
+            )
+        weights = manifest.files[SPEAKER_ENCODER[1]].sha256
+        return cls(model_dir / SPEAKER_ENCODER[0], described.speaker_encoder.width, threads, weights[:16])
+
+    def embed(self, audio: FloatArray) -> FloatArray:
+        """The x-vector of a clip.
+
+        Args:
+            audio: (n,) float32 mono at 24 kHz, finite, 1280 samples to 60 s.
+        Returns:
+            (width,) float32.
+        Raises:
+            AudioFormatError: audio is not that.
+            InferenceError: the network gave no numbers.
+        """
+        mel = log_mel(audio)
+        try:
+            (vector,) = self._session.run(None, {"mel": mel})
+        except _ORT_ERRORS as error:
+            raise InferenceError(
+                "The speaker encoder failed ({reason}).", reason=str(error).splitlines()[0][:120]
+            ) from error
+        found = np.asarray(vector, np.float32)
+        if found.shape != (self.width,) or not np.isfinite(found).all():
+            raise InferenceError(
+                "The speaker encoder {file} gave no voice: convert the model again.", file=str(self._file)
+            )
+        return found
+
+
+def log_mel(audio: FloatArray) -> FloatArray:
+    """Log-mel frames of a clip, as the official package's `mel_spectrogram`.
+
+    Args:
+        audio: (n,) float32 mono at 24 kHz, 1280 samples to 60 s.
+    Returns:
+        (n // 256, 128) float32.
+    Raises:
+        AudioFormatError: audio is not that, or not finite.
+    Source: HiFi-GAN's features: mirrored ends, periodic Hann window of 1024, magnitude, Slaney mel filters, log.
+    """
+    if audio.ndim != 1 or audio.dtype != np.float32:
+        raise AudioFormatError("A clip of a voice must be one-dimensional float32.")
+    if not SHORTEST_SAMPLES <= len(audio) <= LONGEST_S * RATE_HZ:
+        raise AudioFormatError(
+            "A clip of {seconds:.2f} s cannot become a voice: give 3 to 30 s of speech.", seconds=len(audio) / RATE_HZ
+        )
+    if not np.isfinite(audio).all():
+        raise AudioFormatError("The clip holds samples that are not numbers: it is damaged.")
+    padded = np.pad(audio, _PAD, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, N_FFT)[::HOP]
+    mel = np.empty((len(windows), N_MELS), np.float32)
+    for start in range(0, len(windows), _BLOCK_FRAMES):
+        block = windows[start : start + _BLOCK_FRAMES]
+        spectrum = np.fft.rfft(block * _window(), axis=1)
+        magnitude = np.sqrt(spectrum.real**2 + spectrum.imag**2 + _POWER_FLOOR)
+        mel[start : start + len(block)] = np.log(np.maximum(magnitude @ _filters().T, _MEL_FLOOR))
+    return mel
+
+
+@functools.cache
+def _window() -> NDArray[np.float64]:
+    """The periodic Hann window."""
+    return np.hanning(N_FFT + 1)[:-1]
+
+
+@functools.cache
+def _filters() -> NDArray[np.float64]:
+    """(128, 513) triangles of equal area on Slaney's mel scale."""
+    top = _LOG_FROM_HZ / _LINEAR_HZ + np.log(TOP_HZ / _LOG_FROM_HZ) / _LOG_STEP
+    mels = np.linspace(0.0, top, N_MELS + 2)
+    edge = _LOG_FROM_HZ / _LINEAR_HZ
+    hz = np.where(mels < edge, mels * _LINEAR_HZ, _LOG_FROM_HZ * np.exp(_LOG_STEP * (mels - edge)))
+    ramps = hz[:, None] - np.fft.rfftfreq(N_FFT, 1 / RATE_HZ)[None, :]
+    widths = np.diff(hz)
+    rising, falling = -ramps[:-2] / widths[:-1, None], ramps[2:] / widths[1:, None]
+    triangles = np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (hz[2:] - hz[:-2]))[:, None]
+    filters: NDArray[np.float64] = triangles.astype(np.float32).astype(np.float64)  # the official ones are float32
+    return filters
+
+
+def _damaged(graph: Path, error: Exception) -> ModelCorruptError:
+    return ModelCorruptError(
+        "The speaker encoder {file} cannot be loaded ({reason}): convert the model again.",
+        file=str(graph),
+        reason=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
+    )
+
+
+def _check(graph: Path) -> None:
+    """Look at everything that ONNX Runtime would trust: it must be a graph as `models convert` writes it."""
+    data = graph.with_name(graph.name + ".data")
+    try:
+        if (size := graph.stat().st_size) > _LARGEST_GRAPH:
+            raise header_problem(graph, "size", size, f"<= {_LARGEST_GRAPH}")
+        model = onnx.ModelProto.FromString(graph.read_bytes())
+        data_size = data.stat().st_size
+    except DecodeError as error:
+        raise _damaged(graph, error) from error
+    except OSError as error:
+        raise unreadable(error.filename or graph, error) from error
+    for tensor in model.graph.initializer:
+        _check_tensor(graph, tensor, data.name, data_size)
+    if model.functions or len(model.graph.sparse_initializer):
+        raise header_problem(graph, "functions", len(model.functions), 0)
+    for node in model.graph.node:
+        if node.op_type not in _OPERATORS or node.domain:
+            raise header_problem(graph, f"node {node.name}", node.op_type, "another operator")
+        for attribute in node.attribute:
+            if any(abs(value) > _LARGEST_INTEGER for value in (attribute.i, *attribute.ints)):
+                raise header_problem(graph, f"node {node.name} {attribute.name}", "too large", _LARGEST_INTEGER)
+
+
+def _check_tensor(graph: Path, tensor: onnx.TensorProto, location: str, data_size: int) -> None:
+    dims = list(tensor.dims)
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        try:
+            values = onnx.numpy_helper.to_array(tensor)
+        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+            raise tensor_problem(graph, tensor.name, "values", type(error).__name__, dims) from error
+        if values.size > _LARGEST_INTEGER or values.dtype.kind not in "if" or (np.abs(values) > _LARGEST_INTEGER).any():
+            raise tensor_problem(graph, tensor.name, "values", "too large", _LARGEST_INTEGER)
+        return
+    if tensor.data_type != onnx.TensorProto.FLOAT:
+        raise tensor_problem(graph, tensor.name, "type", tensor.data_type, int(onnx.TensorProto.FLOAT))
+    told = {entry.key: entry.value for entry in tensor.external_data}
+    if told.get("location") != location:
+        raise tensor_problem(graph, tensor.name, "location", told.get("location"), location)
+    try:
+        offset, length = int(told["offset"]), int(told["length"])
+    except (KeyError, ValueError):
+        raise tensor_problem(graph, tensor.name, "offset", told.get("offset"), f"0..{data_size}") from None
+    if min(dims, default=0) < 1 or prod(dims) * 4 != length:
+        raise tensor_problem(graph, tensor.name, "shape", dims, f"{length} bytes")
+    if not 0 <= offset <= data_size - length:
+        raise tensor_problem(graph, tensor.name, "offset", offset, f"0..{data_size - length}")
