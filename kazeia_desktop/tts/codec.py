@@ -19,12 +19,10 @@ from kazeia_desktop.errors import (
 from kazeia_desktop.frames import FloatArray, IntArray
 from kazeia_desktop.runtime.cancel import CancelToken
 
-MAX_FRAMES: Final = 8
-"""Of one run of the graph; longer pieces are cut. Longer runs are no faster, and a stop waits for them."""
 FILE: Final = "codec.onnx"
 _MAX_STATE_BYTES: Final = 1 << 28
 """A stream of the published model keeps 6.3 MB; a file that asks for more than this is damaged."""
-_META: Final = ("samples_per_frame", "sample_rate_hz", "codebook_size")
+_META: Final = ("samples_per_frame", "sample_rate_hz", "codebook_size", "max_frames")
 _ORT_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,
     RuntimeError,
@@ -38,6 +36,7 @@ class CodecDecoder:
 
     Attributes:
         sample_rate_hz, samples_per_frame, codebooks, codebook_size: of the model.
+        max_frames: of one run of the graph (8); longer pieces are cut.
     """
 
     def __init__(self, session: Any, file: Path) -> None:  # noqa: ANN401 - untyped library
@@ -45,10 +44,11 @@ class CodecDecoder:
         self._inputs, self.codebooks = _signature(session, file)
         meta = session.get_modelmeta().custom_metadata_map
         try:
-            self.samples_per_frame, self.sample_rate_hz, self.codebook_size = (int(meta[key]) for key in _META)
+            values = [int(meta[key]) for key in _META]
         except (KeyError, ValueError) as error:
             raise _incompatible(file, repr(error)) from error
-        if not (0 < self.samples_per_frame < 1 << 16 and self.codebook_size > 0 and self.sample_rate_hz > 0):
+        self.samples_per_frame, self.sample_rate_hz, self.codebook_size, self.max_frames = values
+        if min(values) < 1 or max(values) > 1 << 20:
             raise _incompatible(file, f"metadata {meta}")
 
     @classmethod
@@ -160,16 +160,17 @@ class CodecStream:
         Raises:
             InferenceError: codes are of another shape or out of range (the stream stays where it was), or the graph
                 failed.
-            Cancelled: cancel is set, looked at before each run of up to MAX_FRAMES frames, or `stop` was called.
+            Cancelled: cancel is set, looked at before each run of up to max_frames frames, or `stop` was called.
         """
         checked = self._decoder.checked(codes)
         per_frame = self._decoder.samples_per_frame
         audio = np.empty(len(checked) * per_frame, np.float32)
         with self._lock:
-            for at in range(0, len(checked), MAX_FRAMES):
+            step = self._decoder.max_frames
+            for at in range(0, len(checked), step):
                 if cancel is not None:
                     cancel.raise_if_set()
-                piece = checked[at : at + MAX_FRAMES]
+                piece = checked[at : at + step]
                 audio[at * per_frame : (at + len(piece)) * per_frame] = self._run(piece)
         return audio
 

@@ -3,30 +3,31 @@
 codes (k, 16) and the state go in, k * 1,920 samples and the next state come out, so that any chunking of an utterance
 gives the same audio. What is constant is folded while it is written: the quantizers' output projections, the first
 convolution and the transformer's input projection are one convolution; the transformer's output projection and the
-first ConvTranspose are one product; norms' weights, layer scales and biases go into the matrices beside them.
+first ConvTranspose are one product; norms, layer scales and the snakes' factors go into the matrices beside them.
 
-Rows are positions (k, channels) up to the convolution stack, whose tensors are (1, channels, positions): measured
-fastest with ONNX Runtime on two cores, as is each choice that a comment names.
+Two layouts. Rows (positions, channels) are multiplied by matrices that ONNX Runtime packs once, which is what few
+positions need, and whose sums do not depend on how many positions there are. From the second block of the
+convolution stack on, (1, channels, positions) with its Conv, which does not spread a window in memory.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper, save
+from onnx import TensorProto
 
 from kazeia_desktop.errors import ModelCorruptError
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.models.convert.codec_weights import DILATIONS, CodecGeometry
+from kazeia_desktop.models.convert.graph_writer import ORT, GraphWriter
 
-_OPSET: Final = 23  # the first with RMSNormalization
-_ORT: Final = "com.microsoft"
+MAX_FRAMES: Final = 8
+"""Of one run: the rings of keys and values have this many slots more than the window."""
+_ROW_BLOCKS: Final = 1  # blocks of the convolution stack that work on rows
 _LAYER_NORM_EPS: Final = 1e-6  # of the ConvNeXt blocks; a constant of the official code
 _HIDDEN: Final = -1e9  # added to the score of a position that may not be seen
-_INLINE_BYTES: Final = 1024  # smaller constants stay in the .onnx file
-_ALIGN: Final = 4096  # a page, so that the weights can be mapped
+_LARGE_BETA: Final = 1e3  # x + b/2 - b/2 cos(2 a x) loses digits where b is large
 
 Weights = Callable[[str], FloatArray]
 """Name -> float32 array; see `codec_weights`."""
@@ -45,40 +46,42 @@ def write_codec_graph(path: Path, weights: Weights, geometry: CodecGeometry) -> 
             that is not finite.
     """
     geometry.check()
-    data = path.with_name(f"{path.name}.data")
-    with data.open("wb") as file:
-        writer = _Writer(file, data.name, weights, geometry)
-        model = writer.decoder()
-    save(model, str(path))
-    return about(geometry)
-
-
-def about(geometry: CodecGeometry) -> dict[str, Any]:
-    """What the manifest, and the graph's metadata, say of the codec."""
-    return {
+    about = {
         "sample_rate_hz": geometry.sample_rate_hz,
         "samples_per_frame": geometry.samples_per_frame,
         "codebooks": geometry.codebooks,
         "codebook_size": geometry.codebook_size,
+        "max_frames": MAX_FRAMES,
     }
+    with path.with_name(f"{path.name}.data").open("wb") as data:
+        writer = GraphWriter(path, data)
+        _Decoder(writer, weights, geometry).write()
+        writer.save("codec", about)
+    return about
 
 
-class _Writer:
-    """Nodes of the graph; constants go to the file as they come."""
+class _Decoder:
+    """The nodes, from codes to audio."""
 
-    def __init__(self, file: BinaryIO, file_name: str, weights: Weights, geometry: CodecGeometry) -> None:
-        self._file = file
-        self._file_name = file_name
+    def __init__(self, writer: GraphWriter, weights: Weights, geometry: CodecGeometry) -> None:
+        self._w = writer
         self._weights = weights
-        self._geometry = geometry
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
-        self._n = 0
-        self._named: dict[tuple[str, bytes], str] = {}
+        self._g = geometry
+        self._counts: dict[int, str] = {}
 
-    # Plumbing
+    def write(self) -> None:
+        w = self._w
+        w.input("codes", TensorProto.INT32, "k", self._g.codebooks)
+        w.input("position", TensorProto.INT64, 1)
+        w.output("audio", TensorProto.FLOAT, "n")
+        w.output("position_next", TensorProto.INT64, 1)
+        x = self.transformer(self.latent())
+        x, width = self.upsamplers(x)
+        x = self.stack(x, width)
+        flat = w.node("Reshape", x, w.ints(-1))
+        w.node("Clip", flat, w.constant(np.float32(-1)), w.constant(np.float32(1)), name="audio")
+
+    # Pieces
 
     def get(self, name: str, *shape: int | None) -> FloatArray:
         """The tensor, checked: None stands for any size."""
@@ -87,14 +90,13 @@ class _Writer:
             value = np.asarray(self._weights(full), np.float32)
         except KeyError:
             raise ModelCorruptError("The codec has no tensor {tensor}: fetch the model again.", tensor=full) from None
-        if len(value.shape) != len(shape) or any(
-            want not in (None, got) for got, want in zip(value.shape, shape, strict=True)
-        ):
+        same = len(value.shape) == len(shape) and value.size > 0
+        if not same or any(want not in (None, got) for got, want in zip(value.shape, shape, strict=True)):
             raise ModelCorruptError(
                 "The codec's tensor {tensor} has the shape {got} instead of {want}: fetch the model again.",
                 tensor=full,
                 got=list(value.shape),
-                want=list(shape),
+                want=["any" if size is None else size for size in shape],
             )
         if not np.isfinite(value).all():
             raise ModelCorruptError(
@@ -102,326 +104,298 @@ class _Writer:
             )
         return value
 
-    def constant(self, value: NDArray[Any] | np.generic) -> str:
-        value = np.asarray(value, order="C")
-        name = f"c{len(self._constants)}"
-        if value.nbytes < _INLINE_BYTES:
-            key = (f"{value.dtype}{value.shape}", value.tobytes())
-            if key not in self._named:
-                self._constants.append(numpy_helper.from_array(value, name))
-                self._named[key] = name
-            return self._named[key]
-        self._file.write(b"\0" * (-self._file.tell() % _ALIGN))
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=value.shape)
-        tensor.data_location = TensorProto.EXTERNAL
-        for field, content in (("location", self._file_name), ("offset", self._file.tell()), ("length", value.nbytes)):
-            tensor.external_data.add(key=field, value=str(content))
-        self._file.write(value.astype("<f4", copy=False).data)
-        self._constants.append(tensor)
-        return name
-
-    def ints(self, *values: int) -> str:
-        return self.constant(np.array(values, np.int64))
-
-    def nodes(self, kind: str, *inputs: str, n: int, names: tuple[str, ...] = (), **attributes: Any) -> list[str]:  # noqa: ANN401 - ONNX's own
-        outputs = list(names) or [f"t{self._n + i}" for i in range(n)]
-        self._n += n
-        self._nodes.append(helper.make_node(kind, list(inputs), outputs, **attributes))
-        return outputs
-
-    def node(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:  # noqa: ANN401 - ONNX's own
-        return self.nodes(kind, *inputs, n=1, names=(name,) if name else (), **attributes)[0]
-
-    def state(self, name: str, *shape: int) -> str:
-        """A float32 state input; its next value goes out under `<name>_next`, through `keep`."""
-        self._inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)))
-        self._outputs.append(helper.make_tensor_value_info(f"{name}_next", TensorProto.FLOAT, list(shape)))
-        return name
-
-    def keep(self, name: str, x: str, n: int, axis: int) -> None:
-        """The last n positions of x are the next value of the state."""
-        self.node("Slice", x, self.ints(-n), self.ints(1 << 40), self.ints(axis), name=f"{name}_next")
+    def with_past(self, name: str, x: str, past: int, shape: tuple[int, ...], axis: int) -> str:
+        """x behind the last positions of the run before, which are the state `name`."""
+        w = self._w
+        w.input(name, TensorProto.FLOAT, *shape)
+        w.output(f"{name}_next", TensorProto.FLOAT, *shape)
+        joined = w.node("Concat", name, x, axis=axis)
+        w.node("Slice", joined, w.ints(-past), w.ints(1 << 40), w.ints(axis), name=f"{name}_next")
+        return joined
 
     def linear(self, x: str, weight: FloatArray, bias: FloatArray | None = None) -> str:
         """x W^T + b; weight (out, in)."""
-        y = self.node("MatMul", x, self.constant(weight.T))
-        return y if bias is None else self.node("Add", y, self.constant(bias))
+        y = self._w.node("MatMul", x, self._w.constant(weight.T))
+        return y if bias is None else self._w.node("Add", y, self._w.constant(bias))
 
-    # Rows: (positions, channels)
+    def positions(self, rate: int) -> str:
+        """(k * rate, 1) int64: 0, 1, 2, ..."""
+        w = self._w
+        if rate not in self._counts:
+            n = w.node("Squeeze", w.node("Mul", w.node("Shape", "codes", start=0, end=1), w.ints(rate)))
+            zero, one = w.constant(np.array(0, np.int64)), w.constant(np.array(1, np.int64))
+            self._counts[rate] = w.node("Unsqueeze", w.node("Range", zero, n, one), w.ints(1))
+        return self._counts[rate]
 
-    def windows(self, name: str, x: str, kernel: int, width: int, positions: str) -> str:
-        """(n, width) -> (n, kernel, width): each position and the kernel - 1 before it, the state's among them.
+    def windows(self, name: str, x: str, width: int, taps: int, dilation: int, rate: int) -> str:
+        """(n, width) rows to (n, taps, width): each position and the ones before it that a convolution reads."""
+        w, past = self._w, (taps - 1) * dilation
+        joined = self.with_past(name, x, past, (past, width), 0)
+        offsets = w.constant(np.arange(0, past + 1, dilation, dtype=np.int64)[None, :])
+        return w.node("Gather", joined, w.node("Add", self.positions(rate), offsets), axis=0)
 
-        positions: (n, 1) int64, 0 to n - 1.
-        """
-        joined = self.node("Concat", self.state(name, kernel - 1, width), x, axis=0)
-        self.keep(name, joined, kernel - 1, 0)
-        taps = self.constant(np.arange(kernel, dtype=np.int64)[None, :])
-        return self.node("Gather", joined, self.node("Add", positions, taps), axis=0)
+    def causal_rows(self, name: str, x: str, weight: FloatArray, bias: FloatArray, rate: int, dilation: int = 1) -> str:
+        """A causal convolution of rows as one product. weight: (out, in, taps)."""
+        out, width, taps = weight.shape
+        if taps > 1:
+            spread = self.windows(name, x, width, taps, dilation, rate)
+            x = self._w.node("Reshape", spread, self._w.ints(-1, taps * width))
+        return self.linear(x, weight.transpose(0, 2, 1).reshape(out, taps * width), bias)
 
-    def causal_rows(self, name: str, x: str, weight: FloatArray, bias: FloatArray, positions: str) -> str:
-        """Causal convolution of rows as one product. weight: (out, in, kernel)."""
-        out, width, kernel = weight.shape
-        flat = self.node("Reshape", self.windows(name, x, kernel, width, positions), self.ints(-1, kernel * width))
-        return self.linear(flat, weight.transpose(0, 2, 1).reshape(out, kernel * width), bias)
+    # Codes to latent frames
 
-    def count(self, x: str, like: str) -> str:
-        """(n, 1) int64: 0 to n - 1, where n is the number of rows of x times `like`."""
-        length = self.node("Mul", self.node("Shape", x, start=0, end=1), like)
-        scalar = self.node("Squeeze", length)
-        zero, one = self.constant(np.array(0, np.int64)), self.constant(np.array(1, np.int64))
-        return self.node("Unsqueeze", self.node("Range", zero, scalar, one), self.ints(1))
-
-    # The decoder
-
-    def decoder(self) -> Any:  # noqa: ANN401 - onnx.ModelProto
-        g = self._geometry
-        self._inputs.append(helper.make_tensor_value_info("codes", TensorProto.INT32, ["k", g.codebooks]))
-        self._inputs.append(helper.make_tensor_value_info("position", TensorProto.INT64, [1]))
-        self._outputs.append(helper.make_tensor_value_info("audio", TensorProto.FLOAT, ["n"]))
-        self._outputs.append(helper.make_tensor_value_info("position_next", TensorProto.INT64, [1]))
-        one = self.ints(1)
-        frames = self.count("codes", one)
-        x = self.transformer(self.latent(frames), frames)
-        x, width, rate = self.upsamplers(x)
-        x = self.stack(x, width, rate)
-        flat = self.node("Reshape", x, self.ints(-1))
-        self.node("Clip", flat, self.constant(np.float32(-1)), self.constant(np.float32(1)), name="audio")
-        graph = helper.make_graph(self._nodes, "codec", self._inputs, self._outputs, self._constants)
-        model = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_ORT, 1)],
-            ir_version=11,
-            producer_name="kazeia",
-        )
-        helper.set_model_props(model, {key: str(value) for key, value in about(g).items()})
-        return model
-
-    def latent(self, frames: str) -> str:
-        """Codes to the transformer's input (k, hidden)."""
-        g = self._geometry
+    def latent(self) -> str:
+        """Codes to the transformer's input, (k, hidden)."""
+        g, w = self._g, self._w
         first = self.get("quant.first.codebook.weight", g.codebook_size, None)
-        rest = self.get("quant.rest.codebook.weight", g.codebooks - 1, g.codebook_size, first.shape[1])
         dim = first.shape[1]
-        head, tail = self.nodes("Split", "codes", self.ints(1, g.codebooks - 1), n=2, axis=1)
-        shift = self.constant((np.arange(g.codebooks - 1, dtype=np.int32) * g.codebook_size)[None, :])
-        semantic = self.node("Reshape", self.node("Gather", self.constant(first), head, axis=0), self.ints(-1, dim))
-        table = self.constant(rest.reshape(-1, dim))
-        acoustic = self.node(
-            "ReduceSum", self.node("Gather", table, self.node("Add", tail, shift), axis=0), self.ints(1), keepdims=0
-        )
-        codebook = self.node("Concat", semantic, acoustic, axis=1)
+        rest = self.get("quant.rest.codebook.weight", g.codebooks - 1, g.codebook_size, dim)
+        head, tail = w.split("codes", 1, g.codebooks - 1, axis=1)
+        semantic = w.node("Reshape", w.node("Gather", w.constant(first), head, axis=0), w.ints(-1, dim))
+        shift = w.constant((np.arange(g.codebooks - 1, dtype=np.int32) * g.codebook_size)[None, :])
+        # One table of the 15 books: folded with their projection it would be twice as large, and no faster. Sum and
+        # not ReduceSum, whose order is another one for one frame.
+        found = w.node("Gather", w.constant(rest.reshape(-1, dim)), w.node("Add", tail, shift), axis=0)
+        del rest
+        acoustic = w.node("Sum", *w.split(found, *[1] * (g.codebooks - 1), axis=1))
+        both = w.node("Concat", semantic, w.node("Squeeze", acoustic, w.ints(1)), axis=1)
         out_first = self.get("quant.first.out_proj.weight", None, dim)
         out_rest = self.get("quant.rest.out_proj.weight", out_first.shape[0], dim)
         conv = self.get("pre_conv.weight", None, out_first.shape[0], None)
         into = self.get("tfm.in_proj.weight", None, conv.shape[0])
-        outer = np.concatenate([out_first, out_rest], axis=1).astype(np.float64)
-        folded = np.einsum("hl,lck,cd->hdk", into, conv, outer, optimize=True)
-        bias = into.astype(np.float64) @ self.get("pre_conv.bias", conv.shape[0]) + self.get(
-            "tfm.in_proj.bias", into.shape[0]
-        )
-        return self.causal_rows("latent", codebook, folded.astype(np.float32), bias.astype(np.float32), frames)
+        outer = np.concatenate([out_first, out_rest], axis=1)
+        folded = np.stack([into @ conv[:, :, tap] @ outer for tap in range(conv.shape[2])], axis=2)
+        bias = into @ self.get("pre_conv.bias", conv.shape[0]) + self.get("tfm.in_proj.bias", into.shape[0])
+        return self.causal_rows("latent", both, folded, bias, 1)
 
-    def transformer(self, x: str, frames: str) -> str:
-        """(k, hidden) -> (k, hidden), before the output projection."""
-        g = self._geometry
-        past, d = g.sliding_window - 1, g.head_dim
-        now = self.node("Add", "position", frames)  # (k, 1)
-        length = self.node("Shape", "codes", start=0, end=1)
-        self.node("Add", "position", length, name="position_next")
-        # In float32, as the official code computes the angles.
-        frequency = (1.0 / (g.rope_theta ** (np.arange(0, d, 2, dtype=np.float32) / np.float32(d)))).astype(np.float32)
-        angles = self.node("Mul", self.node("Cast", now, to=TensorProto.FLOAT), self.constant(frequency[None, :]))
-        cos, sin = self.node("Cos", angles), self.node("Sin", angles)
-        first = self.constant(np.zeros(1, np.int64))
-        mask = self.mask(frames, length, past)
+    # The transformer, on (1, k, hidden)
+
+    def transformer(self, x: str) -> str:
+        """(k, hidden) rows to (k, hidden), before the output projection."""
+        g, w = self._g, self._w
         hidden = self.get("tfm.output_norm.weight", None).shape[0]
-        qk, kv, inner = (g.heads + g.kv_heads) * d, g.kv_heads * d, g.heads * d
-        batch = self.node("Unsqueeze", x, self.ints(0))
-        normed = self.node(
-            "RMSNormalization",
-            batch,
-            self.constant(self.get("tfm.blk.0.ln1.weight", hidden)),
-            axis=-1,
-            epsilon=g.rms_norm_eps,
-        )
+        now = w.node("Add", "position", self.positions(1))  # (k, 1)
+        cos, sin = self.rotation(now)
+        slots, mask = self.ring(now)
+        first = w.constant(np.zeros(1, np.int64))
+        keys_width, width = g.kv_heads * g.head_dim, g.heads * g.head_dim
+        x = w.node("Unsqueeze", x, w.ints(0))
+        scale = w.constant(self.get("tfm.blk.0.ln1.weight", hidden))
+        normed = w.node("RMSNormalization", x, scale, axis=-1, epsilon=g.rms_norm_eps)
         for i in range(g.layers):
             at = f"tfm.blk.{i}"
-            weight = np.concatenate(
-                [
-                    self.get(f"{at}.attn_{part}.weight", size, hidden)
-                    for part, size in (("q", inner), ("k", kv), ("v", kv))
-                ]
-            )
-            both, values = self.nodes("Split", self.linear(normed, weight), self.ints(qk, kv), n=2, axis=2)
-            turned = self.node("RotaryEmbedding", both, first, cos, sin, domain=_ORT)
-            queries, keys = self.nodes("Split", turned, self.ints(inner, kv), n=2, axis=2)
-            mixed = self.attend(i, queries, keys, values, mask)
-            weight = self.get(f"{at}.attn_out.weight", hidden, inner) * self.get(f"{at}.ls1.weight", hidden)[:, None]
-            normed, batch = self.add_and_norm(batch, self.linear(mixed, weight), f"{at}.ln2.weight", hidden)
-            gate = self.get(f"{at}.ffn_gate.weight", None, hidden)
-            ffn = gate.shape[0]
-            weight = np.concatenate([gate, self.get(f"{at}.ffn_up.weight", ffn, hidden)])
-            gated, up = self.nodes("Split", self.linear(normed, weight), self.ints(ffn, ffn), n=2, axis=2)
-            grown = self.node("Mul", self.node("QuickGelu", gated, domain=_ORT, alpha=1.0), up)
-            weight = self.get(f"{at}.ffn_down.weight", hidden, ffn) * self.get(f"{at}.ls2.weight", hidden)[:, None]
-            last = i == g.layers - 1
-            after = "tfm.output_norm.weight" if last else f"tfm.blk.{i + 1}.ln1.weight"
-            normed, batch = self.add_and_norm(batch, self.linear(grown, weight), after, hidden)
-        return self.node("Squeeze", normed, self.ints(0))
+            sizes = {"q": width, "k": keys_width, "v": keys_width}
+            parts = [self.get(f"{at}.attn_{part}.weight", size, hidden) for part, size in sizes.items()]
+            both, values = w.split(self.linear(normed, np.concatenate(parts)), width + keys_width, keys_width, axis=2)
+            turned = w.node("RotaryEmbedding", both, first, cos, sin, domain=ORT)
+            queries, keys = w.split(turned, width, keys_width, axis=2)
+            seen = [self.remember(f"{kind}_{i}", part, slots) for kind, part in (("key", keys), ("value", values))]
+            # ONNX Runtime adds up a lone query in another order: a row of zeros keeps it company.
+            queries = w.node("Concat", queries, w.constant(np.zeros((1, 1, width), np.float32)), axis=1)
+            mixed = w.node("MultiHeadAttention", queries, *seen, "", "", mask, domain=ORT, num_heads=g.heads)
+            mixed = w.node("Slice", mixed, w.ints(0), w.ints(-1), w.ints(1))
+            weight = self.get(f"{at}.attn_out.weight", hidden, width) * self.get(f"{at}.ls1.weight", hidden)[:, None]
+            normed, x = self.add_and_norm(x, self.linear(mixed, weight), f"{at}.ln2.weight", hidden)
+            after = f"tfm.blk.{i + 1}.ln1.weight" if i + 1 < g.layers else "tfm.output_norm.weight"
+            normed, x = self.add_and_norm(x, self.feed_forward(at, normed, hidden), after, hidden)
+        return w.node("Squeeze", normed, w.ints(0))
+
+    def rotation(self, now: str) -> tuple[str, str]:
+        """cos and sin (k, head_dim / 2) of the positions' angles, in float32 as the official code computes them."""
+        g, w = self._g, self._w
+        exponents = np.arange(0, g.head_dim, 2, dtype=np.float32) / np.float32(g.head_dim)
+        frequencies = np.float32(1) / np.float32(g.rope_theta) ** exponents
+        angles = w.node("Mul", w.node("Cast", now, to=TensorProto.FLOAT), w.constant(frequencies[None, :]))
+        return w.node("Cos", angles), w.node("Sin", angles)
+
+    def ring(self, now: str) -> tuple[str, str]:
+        """Where the new keys go, (1, kv_heads, k, 3) indices, and what each query may see, (1, 1, k + 1, slots).
+
+        A position always has the same slot, so that a softmax adds up in the same order in any chunking.
+        """
+        g, w = self._g, self._w
+        size = w.ints(g.sliding_window + MAX_FRAMES)
+        last = w.node("Add", "position", w.node("Shape", "codes", start=0, end=1))
+        w.node("Identity", last, name="position_next")
+        last = w.node("Sub", last, w.ints(1))
+        slot = w.constant(np.arange(g.sliding_window + MAX_FRAMES, dtype=np.int64)[None, :])
+        held = w.node("Sub", last, w.node("Mod", w.node("Sub", last, slot), size))  # the position in each slot
+        young = w.node("Greater", held, w.node("Sub", now, w.ints(g.sliding_window)))
+        past = w.node("LessOrEqual", held, now)
+        there = w.node("GreaterOrEqual", held, w.ints(0))
+        seen = w.node("And", w.node("And", young, past), there)
+        mask = w.node("Where", seen, w.constant(np.float32(0)), w.constant(np.float32(_HIDDEN)))
+        company = w.constant(np.zeros((1, g.sliding_window + MAX_FRAMES), np.float32))
+        mask = w.node("Concat", mask, company, axis=0)
+        heads = np.zeros((1, g.kv_heads, 1, 2), np.int64)
+        heads[0, :, 0, 1] = np.arange(g.kv_heads)
+        n = w.node("Shape", "codes", start=0, end=1)
+        shape = w.node("Concat", w.ints(1, g.kv_heads), n, w.ints(1), axis=0)
+        where = w.node("Expand", w.node("Unsqueeze", w.node("Mod", now, size), w.ints(0, 1)), shape)
+        pairs = w.node("Expand", w.constant(heads), w.node("Concat", w.ints(1, g.kv_heads), n, w.ints(2), axis=0))
+        return w.node("Concat", pairs, where, axis=3), w.node("Unsqueeze", mask, w.ints(0, 1))
+
+    def remember(self, name: str, x: str, slots: str) -> str:
+        """(1, k, kv_heads * head_dim) into the ring `name`; returns the ring (1, heads, slots, head_dim).
+
+        Input and output may be one buffer: what is overwritten is out of every later query's window.
+        """
+        g, w = self._g, self._w
+        shape = (1, g.kv_heads, g.sliding_window + MAX_FRAMES, g.head_dim)
+        w.input(name, TensorProto.FLOAT, *shape)
+        w.output(f"{name}_next", TensorProto.FLOAT, *shape)
+        heads = w.node("Transpose", w.node("Reshape", x, w.ints(1, -1, g.kv_heads, g.head_dim)), perm=[0, 2, 1, 3])
+        ring = w.node("ScatterND", name, slots, heads, name=f"{name}_next")
+        if g.kv_heads == g.heads:
+            return ring
+        index = np.repeat(np.arange(g.kv_heads, dtype=np.int64), g.heads // g.kv_heads)
+        return w.node("Gather", ring, w.constant(index), axis=1)
+
+    def feed_forward(self, at: str, x: str, hidden: int) -> str:
+        w = self._w
+        gate = self.get(f"{at}.ffn_gate.weight", None, hidden)
+        ffn = gate.shape[0]
+        both = self.linear(x, np.concatenate([gate, self.get(f"{at}.ffn_up.weight", ffn, hidden)]))
+        gated, up = w.split(both, ffn, ffn, axis=2)
+        grown = w.node("Mul", w.node("QuickGelu", gated, domain=ORT, alpha=1.0), up)  # of alpha 1: SiLU
+        weight = self.get(f"{at}.ffn_down.weight", hidden, ffn) * self.get(f"{at}.ls2.weight", hidden)[:, None]
+        return self.linear(grown, weight)
 
     def add_and_norm(self, x: str, change: str, norm: str, hidden: int) -> tuple[str, str]:
-        """(norm of the sum, the sum)."""
-        self._n += 2
-        normed, total = f"n{self._n}", f"s{self._n}"
-        self._nodes.append(
-            helper.make_node(
-                "SkipSimplifiedLayerNormalization",
-                [x, change, self.constant(self.get(norm, hidden))],
-                [normed, "", "", total],
-                domain=_ORT,
-                epsilon=self._geometry.rms_norm_eps,
-            )
+        """(RMS norm of the sum, the sum)."""
+        w = self._w
+        scale = w.constant(self.get(norm, hidden))
+        names = [w.fresh(), "", "", w.fresh()]
+        w.nodes(
+            "SkipSimplifiedLayerNormalization",
+            *(x, change, scale),
+            names=names,
+            domain=ORT,
+            epsilon=self._g.rms_norm_eps,
         )
-        return normed, total
+        return names[0], names[3]
 
-    def mask(self, frames: str, length: str, past: int) -> str:
-        """(1, 1, k, past + k) to add to the scores: query i sees the slots i to i + past that hold a position."""
-        total = self.node("Squeeze", self.node("Add", length, self.ints(past)), self.ints(0))
-        zero, one = self.constant(np.array(0, np.int64)), self.constant(np.array(1, np.int64))
-        slots = self.node("Range", zero, total, one)  # (past + k,)
-        empty = self.node("Sub", self.ints(past), "position")
-        seen = self.node(
-            "And",
-            self.node(
-                "And",
-                self.node("GreaterOrEqual", slots, frames),
-                self.node("LessOrEqual", slots, self.node("Add", frames, self.ints(past))),
-            ),
-            self.node("GreaterOrEqual", slots, empty),
-        )
-        mask = self.node("Where", seen, self.constant(np.float32(0)), self.constant(np.float32(_HIDDEN)))
-        return self.node("Unsqueeze", mask, self.ints(0, 1))
+    # Two rows for one, twice
 
-    def attend(self, layer: int, queries: str, keys: str, values: str, mask: str) -> str:
-        g = self._geometry
-        past, d = g.sliding_window - 1, g.head_dim
-        split = self.ints(1, -1, g.kv_heads, d)
-        whole = []
-        for kind, part in (("key", keys), ("value", values)):
-            heads = self.node("Transpose", self.node("Reshape", part, split), perm=[0, 2, 1, 3])
-            name = f"{kind}_{layer}"
-            joined = self.node("Concat", self.state(name, 1, g.kv_heads, past, d), heads, axis=2)
-            self.keep(name, joined, past, 2)
-            if g.kv_heads != g.heads:
-                index = np.repeat(np.arange(g.kv_heads, dtype=np.int64), g.heads // g.kv_heads)
-                joined = self.node("Gather", joined, self.constant(index), axis=1)
-            whole.append(joined)
-        return self.node("MultiHeadAttention", queries, *whole, "", "", mask, domain=_ORT, num_heads=g.heads)
-
-    def upsamplers(self, x: str) -> tuple[str, int, int]:
-        """(rows, their width, rows a frame)."""
-        g = self._geometry
-        rate = 1
-        out = self.get("tfm.out_proj.weight", None, None)
+    def upsamplers(self, x: str) -> tuple[str, int]:
+        """The transformer's rows to rows at the convolution stack's entry, and their width."""
+        w = self._w
+        out = self.get("tfm.out_proj.weight", None, self.get("tfm.output_norm.weight", None).shape[0])
         out_bias = self.get("tfm.out_proj.bias", out.shape[0])
         width = out.shape[0]
-        for i, ratio in enumerate(g.upsampling_ratios):
+        rate = 1
+        for i, ratio in enumerate(self._g.upsampling_ratios):
             at = f"up.blk.{i}"
-            # Kernel and stride are equal: every new position has one old one.
+            # Kernel and stride are equal: a new row comes from one old row.
             conv = self.get(f"{at}.conv.weight", width, None, ratio)
-            flat = conv.transpose(2, 1, 0).reshape(-1, width)  # (ratio * out, in)
+            weight = conv.transpose(2, 1, 0).reshape(-1, width)  # (ratio * out, in)
             bias = np.tile(self.get(f"{at}.conv.bias", conv.shape[1]), ratio)
             if i == 0:
-                bias = bias + flat @ out_bias
-                flat = flat @ out
-            width = conv.shape[1]
-            rate *= ratio
-            rows = self.node("Reshape", self.linear(x, flat, bias), self.ints(-1, width))
-            x = self.node("Add", rows, self.conv_next(at, rows, width, rate))
-        return x, width, rate
+                weight, bias = weight @ out, bias + weight @ out_bias
+            width, rate = conv.shape[1], rate * ratio
+            rows = w.node("Reshape", self.linear(x, weight, bias), w.ints(-1, width))
+            x = w.node("Add", rows, self.conv_next(at, rows, width, rate))
+        return x, width
 
     def conv_next(self, at: str, x: str, width: int, rate: int) -> str:
+        w = self._w
         weight = self.get(f"{at}.dwconv.weight", width, 1, None)
-        windows = self.windows(at, x, weight.shape[2], width, self.count("codes", self.ints(rate)))
-        deep = self.node(
-            "ReduceSum", self.node("Mul", windows, self.constant(weight[:, 0].T)), self.ints(1), keepdims=0
-        )
-        deep = self.node("Add", deep, self.constant(self.get(f"{at}.dwconv.bias", width)))
-        normed = self.node(
-            "LayerNormalization",
-            deep,
-            self.constant(self.get(f"{at}.norm.weight", width)),
-            self.constant(self.get(f"{at}.norm.bias", width)),
-            axis=-1,
-            epsilon=_LAYER_NORM_EPS,
-        )
+        spread = self.windows(at, x, width, weight.shape[2], 1, rate)
+        deep = w.node("ReduceSum", w.node("Mul", spread, w.constant(weight[:, 0].T)), w.ints(1), keepdims=0)
+        deep = w.node("Add", deep, w.constant(self.get(f"{at}.dwconv.bias", width)))
+        norm = [w.constant(self.get(f"{at}.norm.{part}", width)) for part in ("weight", "bias")]
+        normed = w.node("LayerNormalization", deep, *norm, axis=-1, epsilon=_LAYER_NORM_EPS)
         first = self.get(f"{at}.pw1.weight", None, width)
-        grown = self.node("Gelu", self.linear(normed, first, self.get(f"{at}.pw1.bias", first.shape[0])))
+        grown = w.node("Gelu", self.linear(normed, first, self.get(f"{at}.pw1.bias", first.shape[0])))
         gamma = self.get(f"{at}.gamma", width)
         second = self.get(f"{at}.pw2.weight", width, first.shape[0]) * gamma[:, None]
         return self.linear(grown, second, self.get(f"{at}.pw2.bias", width) * gamma)
 
-    # The convolution stack: (1, channels, positions)
+    # The convolution stack
 
-    def stack(self, x: str, width: int, rate: int) -> str:
-        g = self._geometry
+    def stack(self, x: str, width: int) -> str:
+        """Rows (n, width) to samples (1, 1, n)."""
+        g = self._g
+        rate = int(np.prod(g.upsampling_ratios))
         entry = self.get("dac.entry.weight", None, width, None)
         channels = entry.shape[0]
-        x = self.causal_rows(
-            "entry", x, entry, self.get("dac.entry.bias", channels), self.count("codes", self.ints(rate))
-        )
-        x = self.node("Unsqueeze", self.node("Transpose", x, perm=[1, 0]), self.ints(0))
+        x = self.causal_rows("dac.entry", x, entry, self.get("dac.entry.bias", channels), rate)
         for i, stride in enumerate(g.upsample_rates):
             at = f"dac.blk.{i}"
-            x = self.snake(f"{at}.snake", x, channels)
-            x, channels = self.transposed(at, x, channels, stride)
+            rows = i < _ROW_BLOCKS
+            x = self.snake(f"{at}.snake", x, channels, rows or i == _ROW_BLOCKS)
+            x, channels = self.upsample(f"{at}.conv", x, channels, stride, rate, i)
+            rate *= stride
             for unit, dilation in enumerate(DILATIONS):
-                res = f"{at}.res.{unit}"
-                y = self.snake(f"{res}.act1", x, channels)
-                y = self.causal(f"{res}.conv1", y, channels, channels, dilation)
-                y = self.snake(f"{res}.act2", y, channels)
-                y = self.causal(f"{res}.conv2", y, channels, channels, 1)
-                x = self.node("Add", y, x)
-        x = self.snake("dac.post_snake", x, channels)
-        return self.causal("dac.post_conv", x, channels, 1, 1)
+                x = self.residual(f"{at}.res.{unit}", x, channels, dilation, rate, rows)
+        x = self.snake("dac.post_snake", x, channels, False)
+        weight, bias = self.get("dac.post_conv.weight", 1, channels, None), self.get("dac.post_conv.bias", 1)
+        return self.conv("dac.post_conv", x, weight, bias, 1)
 
-    def snake(self, name: str, x: str, channels: int) -> str:
-        alpha = self.constant(self.get(f"{name}.alpha", channels)[:, None])
-        beta = self.constant(self.get(f"{name}.beta", channels)[:, None])
-        sine = self.node("Sin", self.node("Mul", x, alpha))
-        return self.node("Add", x, self.node("Mul", self.node("Mul", sine, sine), beta))
+    def snake(self, name: str, x: str, channels: int, rows: bool) -> str:
+        """x + beta sin^2(alpha x)."""
+        w = self._w
+        alpha, beta = (self.get(f"{name}.{part}", channels) for part in ("alpha", "beta"))
+        sine = w.node("Sin", w.node("Mul", x, self.per_channel(alpha, rows)))
+        return w.node("Add", x, w.node("Mul", w.node("Mul", sine, sine), self.per_channel(beta, rows)))
 
-    def causal(self, name: str, x: str, channels: int, out: int, dilation: int) -> str:
-        weight = self.get(f"{name}.weight", out, channels, None)
-        kernel = weight.shape[2]
-        reach = (kernel - 1) * dilation
-        if reach:
-            joined = self.node("Concat", self.state(name, 1, channels, reach), x, axis=2)
-            self.keep(name, joined, reach, 2)
-            x = joined
-        return self.node(
-            "Conv",
-            x,
-            self.constant(weight),
-            self.constant(self.get(f"{name}.bias", out)),
-            kernel_shape=[kernel],
-            dilations=[dilation],
-        )
+    def per_channel(self, value: FloatArray, rows: bool) -> str:
+        return self._w.constant(value if rows else value[:, None])
 
-    def transposed(self, at: str, x: str, channels: int, stride: int) -> tuple[str, int]:
-        """ConvTranspose of kernel 2 * stride as a convolution of 2 taps, whose outputs are the stride's phases."""
-        weight = self.get(f"{at}.conv.weight", channels, None, 2 * stride)
+    def residual(self, at: str, x: str, channels: int, dilation: int, rate: int, rows: bool) -> str:
+        """x + conv2(snake(conv1(snake(x)))).
+
+        The second snake, h + b sin^2(a h) = h + b/2 - b/2 cos(2 a h), is b/2 (u / (a b) - cos u) + b/2 with u = 2 a h:
+        2 a goes into the convolution before it, b/2 into the one behind it, which has one tap.
+        """
+        w = self._w
+        y = self.snake(f"{at}.act1", x, channels, rows)
+        first, second = (self.get(f"{at}.conv{i}.weight", channels, channels, None) for i in (1, 2))
+        bias1, bias2 = (self.get(f"{at}.conv{i}.bias", channels) for i in (1, 2))
+        alpha, beta = (self.get(f"{at}.act2.{part}", channels) for part in ("alpha", "beta"))
+        foldable = second.shape[2] == 1 and beta.max() < _LARGE_BETA and (alpha * beta).min() > 0
+        if foldable:
+            twice, half = np.add(alpha, alpha), np.multiply(beta, np.float32(0.5))
+            first, bias1 = first * twice[:, None, None], bias1 * twice
+            second, bias2 = second * half[None, :, None], bias2 + second[:, :, 0] @ half
+
+        def convolved(name: str, value: str, weight: FloatArray, bias: FloatArray, step: int) -> str:
+            if rows:
+                return self.causal_rows(name, value, weight, bias, rate, step)
+            return self.conv(name, value, weight, bias, step)
+
+        y = convolved(f"{at}.conv1", y, first, bias1, dilation)
+        if foldable:
+            y = w.node("Sub", w.node("Mul", y, self.per_channel(np.reciprocal(alpha * beta), rows)), w.node("Cos", y))
+        else:
+            y = self.snake(f"{at}.act2", y, channels, rows)
+        return w.node("Add", convolved(f"{at}.conv2", y, second, bias2, 1), x)
+
+    def conv(self, name: str, x: str, weight: FloatArray, bias: FloatArray, dilation: int) -> str:
+        """A causal convolution of (1, channels, n). weight: (out, in, taps)."""
+        w = self._w
+        _, channels, taps = weight.shape
+        past = (taps - 1) * dilation
+        if past:
+            x = self.with_past(name, x, past, (1, channels, past), 2)
+        return w.node("Conv", x, w.constant(weight), w.constant(bias), kernel_shape=[taps], dilations=[dilation])
+
+    def upsample(self, name: str, x: str, channels: int, stride: int, rate: int, block: int) -> tuple[str, int]:
+        """ConvTranspose of kernel 2 * stride, as a convolution of 2 taps whose outputs are the stride's phases.
+
+        The tail that would be carried is a function of the last position, which is what the state holds.
+        """
+        w = self._w
+        weight = self.get(f"{name}.weight", channels, None, 2 * stride)
         out = weight.shape[1]
-        joined = self.node("Concat", self.state(f"{at}.conv", 1, channels, 1), x, axis=2)
-        self.keep(f"{at}.conv", joined, 1, 2)
-        # taps of the position before are the kernel's second half
-        taps = (
-            weight.reshape(channels, out, 2, stride)[:, :, ::-1]
-            .transpose(3, 1, 0, 2)
-            .reshape(stride * out, channels, 2)
-        )
-        bias = np.tile(self.get(f"{at}.conv.bias", out), stride)
-        y = self.node("Conv", joined, self.constant(taps), self.constant(bias), kernel_shape=[2])
-        phases = self.node("Transpose", self.node("Reshape", y, self.ints(stride, out, -1)), perm=[1, 2, 0])
-        return self.node("Reshape", phases, self.ints(1, out, -1)), out
+        # The position before reaches into this one's samples with the kernel's second half.
+        taps = weight.reshape(channels, out, 2, stride)[:, :, ::-1]
+        bias = np.tile(self.get(f"{name}.bias", out), stride)
+        flat = taps.transpose(3, 1, 0, 2).reshape(stride * out, channels, 2)
+        if block <= _ROW_BLOCKS:
+            rows = w.node("Reshape", self.causal_rows(name, x, flat, bias, rate), w.ints(-1, out))
+            if block < _ROW_BLOCKS:
+                return rows, out
+            return w.node("Unsqueeze", w.node("Transpose", rows, perm=[1, 0]), w.ints(0)), out
+        phases = w.node("Reshape", self.conv(name, x, flat, bias, 1), w.ints(stride, out, -1))
+        return w.node("Reshape", w.node("Transpose", phases, perm=[1, 2, 0]), w.ints(1, out, -1)), out
