@@ -71,8 +71,15 @@ def _opened(path: Path) -> Any:  # noqa: ANN401 - soundfile.SoundFile, untyped
         raise AudioFormatError(
             "{path} is a FLAC file, and the package soundfile is missing: convert it to WAV first.", path=str(path)
         ) from error
+
+    class Forward(soundfile.SoundFile):  # type: ignore[misc]
+        """soundfile seeks after each read where it can, and fails in a file that does not tell its length."""
+
+        def seekable(self) -> bool:
+            return False
+
     try:
-        file = soundfile.SoundFile(str(path))
+        file = Forward(str(path))
     except RuntimeError as error:
         raise _damaged(path, error) from error
     if file.format != "FLAC":

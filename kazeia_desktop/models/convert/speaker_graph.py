@@ -33,6 +33,7 @@ _DEFAULTS: Final[Mapping[str, Sequence[int]]] = {
 }
 """What the official configuration class has where config.json is silent, as it is in all published models."""
 _RES2NET_SCALE: Final = 8
+_N_MELS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class _Layout:
     kernels: tuple[int, ...]
     dilations: tuple[int, ...]
     scale: int
+    n_mels: int
 
     @property
     def n_blocks(self) -> int:
@@ -68,8 +70,7 @@ def write_speaker_graph(path: Path, get: GetTensor, config: Mapping[str, object]
     with data.open("wb") as file:
         graph = _Graph(file, data.name, get, source or path)
         x = graph.node("Unsqueeze", graph.node("Transpose", "mel", perm=[1, 0]), graph.ints(0))  # (1, n_mels, n_frames)
-        n_mels = graph.peek("blocks.0.conv.weight", 3).shape[1]
-        x = graph.tdnn(x, "blocks.0", layout, 0, n_mels)
+        x = graph.tdnn(x, "blocks.0", layout, 0, layout.n_mels)
         width = graph.width_of(x)
         blocks = []
         for i in range(1, layout.n_blocks + 1):
@@ -82,10 +83,9 @@ def write_speaker_graph(path: Path, get: GetTensor, config: Mapping[str, object]
         x = graph.conv(x, "fc", (1, 1), 2 * n_channels)
         n_out = graph.width_of(x)
         graph.node("Squeeze", x, graph.ints(0, 2), output="x_vector")
-        for key, found in (("mel_dim", n_mels), ("enc_dim", n_out)):
-            if config.get(key, found) != found:
-                raise key_problem(source or path, key, "value", config[key], found)
-        model = graph.model(n_mels, n_out)
+        if config.get("enc_dim", n_out) != n_out:
+            raise key_problem(source or path, "enc_dim", "value", config["enc_dim"], n_out)
+        model = graph.model(layout.n_mels, n_out)
     path.write_bytes(model.SerializeToString())
     return n_out
 
@@ -166,7 +166,10 @@ def _layout(config: Mapping[str, object], source: Path) -> _Layout:
     scale = config.get("enc_res2net_scale", _RES2NET_SCALE)
     if type(scale) is not int or not 2 <= scale <= 64:
         raise key_problem(source, "enc_res2net_scale", "value", scale, _RES2NET_SCALE)
-    return _Layout(kernels, dilations, scale)
+    n_mels = config.get("mel_dim", _N_MELS)
+    if type(n_mels) is not int or not 1 <= n_mels <= 4096:
+        raise key_problem(source, "mel_dim", "value", n_mels, _N_MELS)
+    return _Layout(kernels, dilations, scale, n_mels)
 
 
 def _se_res2net(graph: "_Graph", x: str, name: str, layout: _Layout, i: int, width: int) -> str:
@@ -224,26 +227,15 @@ class _Graph:
         self._file, self._location, self._get, self._source = file, location, get, source
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._peeked: dict[str, FloatArray] = {}
         self._widths: dict[str, int] = {}
 
     def wrong(self, name: str, field: str, found: object, expected: object) -> ModelCorruptError:
         """The error for a tensor that does not fit."""
         return tensor_problem(self._source, PREFIX + name, field, found, expected)
 
-    def peek(self, name: str, n_axes: int) -> FloatArray:
-        """A tensor that is used soon and kept until then."""
-        tensor = self._get(PREFIX + name)
-        if tensor.ndim != n_axes:
-            raise self.wrong(name, "shape", list(tensor.shape), f"{n_axes} axes")
-        self._peeked[name] = tensor
-        return tensor
-
     def weight(self, name: str, shape: tuple[int | None, ...]) -> FloatArray:
         """A tensor of the checkpoint; None in `shape` is any length."""
-        tensor = self._peeked.pop(name, None)
-        if tensor is None:
-            tensor = self._get(PREFIX + name)
+        tensor = self._get(PREFIX + name)
         fits = tensor.ndim == len(shape) and all(s in (None, n) for s, n in zip(shape, tensor.shape, strict=True))
         if not fits or not tensor.size:
             raise self.wrong(name, "shape", list(tensor.shape), ["n" if s is None else s for s in shape])
