@@ -1,0 +1,277 @@
+"""`kazeia bench tts`: our own voice beside qwentts.cpp, a model a weight type.
+
+Both live in processes of their own and speak the same texts in turn, so the machine's noise meets both alike. The
+peer (`pip install realtimetts-qwen-native-cpu`, files from tools/make_qwentts_models.py) is null where it is missing.
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kazeia_desktop.cli.engine_process import EngineProcess
+from kazeia_desktop.cli.machine_probe import machine_state
+from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.cli.tts_engines import OURS, PEER, PEER_MODULE, STAGES, qwentts_folder
+from kazeia_desktop.errors import InferenceError, ModelMissingError, UsageError
+from kazeia_desktop.formats.ggml_types import GgmlType
+from kazeia_desktop.formats.gguf import GgufFile
+from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, FILE, TALKER, load_manifest
+from kazeia_desktop.translations import system_language, translate
+
+TEXTS: Final = (
+    "Bonjour, je m'appelle Kazeia, je suis encore en phase de développement.",
+    "Demain matin, il fera beau sur toute la côte, puis quelques nuages viendront du nord.",
+    "La réunion est déplacée à quinze heures, et je vous rappelle d'apporter le dossier bleu.",
+    "Je peux chercher une recette, lire vos messages ou raconter une histoire aux enfants.",
+    "Le train de neuf heures douze part de la voie trois, avec cinq minutes de retard.",
+)
+"""About five seconds each; another one each round, so that no state kept of a text helps."""
+_WARM_UP: Final = ("Un instant, je me prépare.", 8)
+_READ_GB_S: Final = 17.5
+_GFLOP_S: Final = 144.0
+"""What two AVX2 cores of the reference machine reach: a probe that found less was disturbed."""
+_CODEC_GFLOP: Final = 4.96
+"""Of one frame through the codec's decoder, counted from its layers."""
+_SWEEPS: Final = 15
+"""Times that the code predictor reads its layers for a frame; each of its heads once."""
+_DRIFT: Final = 0.1
+
+
+def register(kinds: Subparsers) -> None:
+    """Add `bench tts`."""
+    parser = kinds.add_parser(
+        "tts",
+        help="time Kazeia's own voice beside its peer",
+        description="Speed and memory of Kazeia's own voice beside qwentts.cpp, or a check of what it says.",
+    )
+    parser.add_argument("--model", type=Path, action="append", metavar="DIR", help="default: every installed one")
+    parser.add_argument("--frames", type=int, default=60, metavar="N", help="of 80 ms, in each text")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
+    parser.add_argument(
+        "--peer-model", type=Path, metavar="DIR", help="talker.gguf and tokenizer.gguf, or a folder a weight type"
+    )
+    parser.add_argument("--profile", action="store_true", help="split each stage of our voice")
+    parser.add_argument("--voice-check", action="store_true", help="listen to three sentences, five seeds each")
+    parser.add_argument("--voice", metavar="NAME", help="for --voice-check: an added voice or one of the model's own")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.set_defaults(run=run)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """One model of ours, and the peer's of the same weight type or None. name: what its figures are called."""
+
+    name: str
+    model_dir: Path
+    peer_dir: Path | None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Medians over `--rounds`; with --voice-check, 1 when a row is not as expected."""
+    for flag, value in (("--frames", options.frames), ("--threads", options.threads), ("--rounds", options.rounds)):
+        if value < 1:
+            raise UsageError("{flag} must be at least 1, not {n}.", flag=flag, n=value)
+    models = options.model or _installed(load_settings()[0].models_dir)
+    if options.voice_check:
+        from kazeia_desktop.cli.voice_check import check
+
+        return check(models, options.threads, options.voice, as_json=options.json)
+    contests = _contests(models, options.peer_model)
+    before, floor = machine_state(), _probe(options.threads)
+    record: dict[str, Any] = {"frames": options.frames, "threads": options.threads, "rounds": options.rounds, **floor}
+    for contest in contests:
+        rounds = _rounds(contest, options)
+        record[contest.name] = _figures(rounds) | _floors(contest.model_dir, floor)
+        if options.profile:
+            record[contest.name]["profile"] = _profile(rounds[OURS])
+    record["machine"] = {"before": before, "after": machine_state()}
+    if options.json:
+        print_json(record)
+    else:
+        _print(record, [contest.name for contest in contests])
+    return 0
+
+
+def _installed(models_dir: Path) -> list[Path]:
+    found = sorted(manifest.parent for manifest in models_dir.glob(f"*/{FILE}"))
+    if not found:
+        raise ModelMissingError("Kazeia's own voice is not installed: give a converted model with --model DIR.")
+    return found
+
+
+def _contests(models: Sequence[Path], peer_model: Path | None) -> list[Contest]:
+    """Our models by weight type; a second of one type also carries its folder's name."""
+    peers = peer_model or qwentts_folder(load_settings()[0])
+    there = importlib.util.find_spec(PEER_MODULE) is not None
+    if not there:
+        _tell(
+            translate(
+                "qwentts.cpp is not installed: run `pip install realtimetts-qwen-native-cpu` to compare with it.",
+                system_language(),
+            )
+        )
+    contests: list[Contest] = []
+    for model_dir in models:
+        dtype = load_manifest(model_dir).dtype
+        name = dtype if all(c.name != dtype for c in contests) else f"{dtype} {model_dir.resolve().name}"
+        contests.append(Contest(name, model_dir, _peer_dir(peers, dtype) if there else None))
+    return contests
+
+
+def _peer_dir(peers: Path, dtype: str) -> Path | None:
+    """The peer's folder of this weight type."""
+    folder = next((f for f in (peers / dtype, peers) if (f / TALKER).is_file()), None)
+    if folder is None:
+        _tell(
+            translate(
+                "qwentts.cpp has no {dtype} model in {folder}: make one with tools/make_qwentts_models.py.",
+                system_language(),
+                dtype=dtype,
+                folder=peers,
+            )
+        )
+        return None
+    kind = GgufFile(folder / TALKER).info("talker.blk.0.attn_q.weight").type
+    if kind != GgmlType[dtype.upper()]:
+        _tell(
+            translate(
+                "The model of qwentts.cpp in {folder} is not {dtype}: it is left out.",
+                system_language(),
+                folder=folder,
+                dtype=dtype,
+            )
+        )
+        return None
+    return folder
+
+
+def _probe(threads: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "kazeia_desktop.cli.machine_probe", str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise InferenceError("{engine} failed: {reason}", engine="machine_probe", reason=last)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    """Engine -> its answer of each round; no entry for a peer that is missing or failed."""
+    with ExitStack() as stack:
+        engines = {OURS: stack.enter_context(EngineProcess(OURS, contest.model_dir, options.threads))}
+        engines |= _peer(contest, options.threads, stack)
+        for engine in engines.values():
+            engine.speak(_WARM_UP[0], 0, min(_WARM_UP[1], options.frames))
+        rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
+        for number in range(options.rounds):
+            for name, engine in engines.items():
+                answer = engine.speak(TEXTS[number % len(TEXTS)], number + 1, options.frames)
+                rounds[name].append(answer)
+        return rounds
+
+
+def _peer(contest: Contest, threads: int, stack: ExitStack) -> dict[str, EngineProcess]:
+    if contest.peer_dir is None:
+        return {}
+    try:
+        return {PEER: stack.enter_context(EngineProcess(PEER, contest.peer_dir, threads))}
+    except InferenceError as error:
+        _tell(error.told_in(system_language()))
+        return {}
+
+
+def _figures(rounds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Medians of both engines and their ratios."""
+    ours, peer = rounds[OURS], rounds.get(PEER, [])
+    figures: dict[str, Any] = {}
+    for key, digits in (("rtf", 3), ("ttfa_ms", 1)):
+        figures[key], figures[f"peer_{key}"] = _median(ours, key, digits), _median(peer, key, digits)
+        its = figures[f"peer_{key}"]
+        figures[f"ratio_{key.removesuffix('_ms')}"] = round(figures[key] / its, 3) if its else None
+    for key in STAGES:
+        figures[key], figures[f"peer_{key}"] = _median(ours, key, 2), _median(peer, key, 2)
+    figures["peak_rss_mb"] = ours[-1]["peak_rss_mb"]
+    figures["peer_peak_rss_mb"] = peer[-1]["peak_rss_mb"] if peer else None
+    figures["frames"] = _median(ours, "frames", 0)
+    figures["stops"] = sorted({answer["stop"] for answer in ours})
+    return figures | _drift(ours)
+
+
+def _median(answers: Sequence[Mapping[str, Any]], key: str, digits: int) -> float | None:
+    known = [answer[key] for answer in answers if answer[key] is not None]
+    return round(statistics.median(known), digits) if known else None
+
+
+def _profile(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Medians of what a frame's time went into, ms."""
+    parts = answers[0]["profile"]
+    return {part: round(statistics.median(answer["profile"][part] for answer in answers), 2) for part in parts}
+
+
+def _drift(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How much slower the last third was than the first; a machine that grew slower by a tenth is throttled."""
+    third = max(1, len(answers) // 3)
+    first, last = (statistics.median(a["rtf"] for a in part) for part in (answers[:third], answers[-third:]))
+    drift = last / first - 1
+    return {"drift": round(drift, 3), "throttled": drift > _DRIFT}
+
+
+def _floors(model_dir: Path, floor: Mapping[str, Any]) -> dict[str, Any]:
+    """Milliseconds a frame below which no machine of this memory and arithmetic gets."""
+    talker = GgufFile(model_dir / TALKER)
+    talker_bytes = _bytes(talker, "blk.") + _bytes(talker, "output.")
+    predictor = GgufFile(model_dir / CODE_PREDICTOR)
+    predictor_bytes = _SWEEPS * _bytes(predictor, "blk.") + _bytes(predictor, "head.")
+    per_ms = max(floor["read_gb_s"], _READ_GB_S) * 1e6
+    return {
+        "floor_talker_ms": round(talker_bytes / per_ms, 2),
+        "floor_code_predictor_ms": round(predictor_bytes / per_ms, 2),
+        "floor_codec_ms": round(_CODEC_GFLOP / max(floor["peak_gflop_s"], _GFLOP_S) * 1000, 2),
+    }
+
+
+def _bytes(file: GgufFile, prefix: str) -> int:
+    return sum(tensor.n_bytes for name, tensor in file.tensors.items() if name.startswith(prefix))
+
+
+def _tell(line: str) -> None:
+    """A line beside the results."""
+    sys.stderr.write(f"kazeia: {line}\n")
+
+
+_COLUMNS: Final = (
+    ("rtf", "RTF", 2), ("ttfa_ms", "first audio", 0), ("talker_ms", "talker", 1),
+    ("code_predictor_ms", "code predictor", 1), ("codec_ms", "codec", 1), ("peak_rss_mb", "peak MB", 0),
+)  # fmt: skip
+
+
+def _print(record: Mapping[str, Any], names: Sequence[str]) -> None:
+    print_text(
+        f"{record['frames']} frames, {record['threads']} threads, median of {record['rounds']}; "
+        f"reads {record['read_gb_s']} GB/s, {record['peak_gflop_s']} GFLOP/s; times in ms"
+    )
+    print_text(f"{'':24}" + "".join(f"{title:>16}" for _, title, _ in _COLUMNS))
+    for name in names:
+        row = record[name]
+        rows = [
+            (f"{name} {OURS}", [(row[key], digits) for key, _, digits in _COLUMNS]),
+            (f"{name} {PEER}", [(row[f"peer_{key}"], digits) for key, _, digits in _COLUMNS]),
+            ("ratio", [(row.get(f"ratio_{key.removesuffix('_ms')}"), 2) for key, _, _ in _COLUMNS]),
+            ("floor", [(row.get(f"floor_{key}"), 1) for key, _, _ in _COLUMNS]),
+        ]
+        for label, values in rows:
+            cells = ("-" if value is None else f"{value:.{digits}f}" for value, digits in values)
+            print_text(f"{label:24}" + "".join(f"{cell:>16}" for cell in cells))
+        if row["throttled"]:
+            print_text(f"  the machine grew {100 * row['drift']:.0f} % slower meanwhile: measure again")
+        if row.get("profile"):
+            print_text("  of a frame: " + ", ".join(f"{part} {ms:.2f}" for part, ms in row["profile"].items()))
