@@ -129,6 +129,7 @@ void add_scaled(float* y, float a, const float* x, std::size_t n) {
 
 void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std::int32_t* sum) {
   const __m256 no_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
+  const __m256 infinity = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   const __m256i ones = _mm256_set1_epi16(1);
   for (std::size_t b = 0; b < n / 32; ++b, x += 32, q += 32) {
     const __m256 x0 = _mm256_loadu_ps(x);
@@ -139,9 +140,10 @@ void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std:
     const __m256 a1 = _mm256_and_ps(x1, no_sign);
     const __m256 a2 = _mm256_and_ps(x2, no_sign);
     const __m256 a3 = _mm256_and_ps(x3, no_sign);
-    // inf + anything positive is inf and NaN stays: one sum tells whether all are finite (or overflow, as inf).
-    const bool finite = std::isfinite(largest_of(_mm256_max_ps(_mm256_max_ps(a0, a1), _mm256_max_ps(a2, a3)))) &&
-                        !std::isnan(total(_mm256_add_ps(_mm256_add_ps(x0, x1), _mm256_add_ps(x2, x3))));
+    // A comparison with NaN is false. A sum would tell as much, but of large finite values it overflows.
+    const auto below_inf = [&](__m256 v) { return _mm256_cmp_ps(v, infinity, _CMP_LT_OQ); };
+    const bool finite = _mm256_movemask_ps(_mm256_and_ps(_mm256_and_ps(below_inf(a0), below_inf(a1)),
+                                                         _mm256_and_ps(below_inf(a2), below_inf(a3)))) == 0xFF;
     const float largest = largest_of(_mm256_max_ps(_mm256_max_ps(a0, a1), _mm256_max_ps(a2, a3)));
     const float inverse = finite && largest > 1e-30F ? static_cast<float>(kLargestQuant) / largest : 0.0F;
     const __m256 inverse8 = _mm256_set1_ps(inverse);
