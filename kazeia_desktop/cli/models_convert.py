@@ -6,14 +6,17 @@ from pathlib import Path
 
 from kazeia_desktop.cli.output import Subparsers, print_json, print_text
 from kazeia_desktop.cli.progress import ProgressBar
-from kazeia_desktop.errors import UsageError
+from kazeia_desktop.errors import ModelMissingError, UsageError
+from kazeia_desktop.paths import Paths
 from kazeia_desktop.translations import system_language, translate
 
 DTYPES = ("f32", "f16", "q8_0", "q4_0")
+SIZES = ("0.6b", "1.7b", "tiny")
+VOCABULARY = "qwen2.5-coder-0.5b"
 
 
 def register(actions: Subparsers) -> None:
-    """Add `models convert`."""
+    """Add `models convert` and `models make-random`."""
     parser = actions.add_parser(
         "convert", help="make Kazeia's own voice from the published Qwen3-TTS files",
         description="Convert Qwen3-TTS: the official directory (config.json, model.safetensors, speech_tokenizer/), or "
@@ -25,6 +28,23 @@ def register(actions: Subparsers) -> None:
     parser.add_argument("--force", action="store_true", help="replace a converted model that is there")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=_convert)
+    random = actions.add_parser(
+        "make-random", help="a Qwen3-TTS of random weights, to measure speed with",
+        description="Write a Qwen3-TTS checkpoint of seeded random weights in the official layout. The vocabulary is "
+        "that of the starter language model.",
+    )  # fmt: skip
+    random.add_argument("target", metavar="DIR", type=Path, help="the directory to write")
+    random.add_argument("--size", choices=SIZES, default="0.6b", help="0.6b (2.0 GB), 1.7b (4.0 GB) or tiny")
+    random.add_argument("--seed", type=_seed, default=1, help="the same seed gives the same model")
+    random.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    random.set_defaults(run=_make_random)
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 63:
+        raise argparse.ArgumentTypeError(text)
+    return value
 
 
 def _convert(options: argparse.Namespace) -> int:
@@ -37,9 +57,7 @@ def _convert(options: argparse.Namespace) -> int:
     try:
         made = convert(open_source(options.source), options.target, options.dtype, force=options.force, report=bar.show)
     except KeyboardInterrupt:
-        bar.close()
-        sys.stderr.write(translate("Stopped. Nothing was written.", system_language()) + "\n")
-        return 130
+        return _stopped(bar)
     finally:
         bar.close()
     files = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in made.manifest.files.items()}
@@ -59,3 +77,37 @@ def _convert(options: argparse.Namespace) -> int:
         told = {"name": made.manifest.description.name, "path": str(made.directory)}
         print_text(translate("{name}: ready in {path}", system_language(), **told))
     return 0
+
+
+def _make_random(options: argparse.Namespace) -> int:
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.models.convert.random_model import make_random
+    from kazeia_desktop.models.store import ModelStore
+
+    store = ModelStore(Paths.from_environment().models_dir, Catalog.load())
+    vocabulary = store.file(VOCABULARY, store.catalog.entry(VOCABULARY).files[0].name)
+    if not vocabulary.exists():
+        raise ModelMissingError(
+            "The vocabulary comes from the model {name}, which is not here: run `kazeia models get {name}`.",
+            name=VOCABULARY,
+        )
+    bar = ProgressBar(options.target.name)
+    try:
+        made = make_random(options.target, options.size, options.seed, vocabulary, bar.show)
+    except KeyboardInterrupt:
+        return _stopped(bar)
+    finally:
+        bar.close()
+    if options.json:
+        told = {"target": str(made.directory), "size": options.size, "seed": options.seed, "bytes": made.bytes}
+        print_json({**told, "seconds": round(made.seconds, 3)})
+    else:
+        name = options.target.name
+        print_text(translate("{name}: ready in {path}", system_language(), name=name, path=str(made.directory)))
+    return 0
+
+
+def _stopped(bar: ProgressBar) -> int:
+    bar.close()
+    sys.stderr.write(translate("Stopped. Nothing was written.", system_language()) + "\n")
+    return 130

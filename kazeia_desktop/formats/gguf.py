@@ -244,14 +244,18 @@ class GgufFile:
             raise key_problem(self.path, key, "type", _shown(value), f"array of {' '.join(map(str, kinds))}")
         return value
 
-    def tensor(self, name: str) -> LazyTensor:
-        """A tensor as float32.
+    def tensor(self, name: str, shape: tuple[int, ...] | None = None) -> LazyTensor:
+        """A tensor as float32, of exactly `shape` where that is given.
 
         Raises:
-            ModelCorruptError: there is none of this name.
+            ModelCorruptError: there is none of this name, or it has another shape.
             ModelIncompatibleError: of a type that is not read (see GgmlType).
         """
+        if shape is not None and name not in self.tensors:
+            raise missing_tensor(self.path, name, list(shape))
         info = self.info(name)
+        if shape is not None and info.shape != shape:
+            raise tensor_problem(self.path, name, "shape", list(info.shape), list(shape))
         if info.type not in _READABLE:
             raise ModelIncompatibleError(
                 "The model file {file} has the tensor {tensor} in type {type}; {types} can be read.",

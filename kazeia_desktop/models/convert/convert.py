@@ -2,14 +2,13 @@
 
 import importlib
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kazeia_desktop.errors import ModelError, ModelIncompatibleError
+from kazeia_desktop.errors import ModelIncompatibleError
 from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf_writer import GgufWriter, Key, TensorPlan, planned_bytes
@@ -20,10 +19,10 @@ from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.models.convert.finite import check_finite, finite
 from kazeia_desktop.models.convert.layout import code_predictor_keys, code_predictor_plan, talker_keys, talker_plan
 from kazeia_desktop.models.convert.source import VoiceSource
-from kazeia_desktop.models.fetch import MARGIN_BYTES, Progress, ProgressCallback
+from kazeia_desktop.models.convert.staging import Meter, staged
+from kazeia_desktop.models.fetch import ProgressCallback
 from kazeia_desktop.runtime.cancel import CancelToken
 
-_REPORT_S: Final = 0.2
 _GRAPH_BYTES: Final = 600_000_000
 """Codec, speaker encoder and the vocabulary: at most, of the published sizes."""
 _F16_MAX: Final = 65504.0
@@ -62,48 +61,24 @@ def convert(
         ModelError: the source is damaged, or does not fit the dtype; the target exists, or cannot be written.
         Cancelled: `cancel` was set. Nothing is left behind in either case.
     """
-    began, target = time.monotonic(), target.absolute()
+    began = time.monotonic()
     if dtype not in DTYPES:
         raise ValueError(f"dtype {dtype}")
-    _check_target(target, force)
     conversion = _Conversion(source, dtype, report, cancel or CancelToken())
-    temporary: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _check_space(target.parent, conversion.total_bytes + _GRAPH_BYTES, free_bytes)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.converting-"))
-        manifest = conversion.write(temporary)
-        temporary.chmod(0o755)  # mkdtemp's is for one user only
-        _put_in_place(temporary, target)
-    except OSError as error:
-        raise ModelError(
-            "The model cannot be written to {path} ({reason}).",
-            path=str(target), reason=error.strerror or str(error),
-        ) from error  # fmt: skip
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-    return Converted(target, manifest, time.monotonic() - began)
-
-
-def _check_space(directory: Path, needed: int, free_bytes: Callable[[Path], int]) -> None:
-    free = free_bytes(directory)
-    if free < needed + MARGIN_BYTES:
-        raise ModelError(
-            "Not enough disk space to convert the model: {needed_mb} MB needed in {path}, {free_mb} MB free.",
-            path=str(directory), needed_mb=-(-(needed + MARGIN_BYTES) // 10**6), free_mb=free // 10**6,
-        )  # fmt: skip
+    needed = conversion.total_bytes + _GRAPH_BYTES
+    with staged(target, needed, replaces=voice_manifest.FILE if force else None, free_bytes=free_bytes) as directory:
+        manifest = conversion.write(directory)
+    return Converted(target.absolute(), manifest, time.monotonic() - began)
 
 
 class _Conversion:
     def __init__(self, source: VoiceSource, dtype: str, report: ProgressCallback | None, cancel: CancelToken) -> None:
-        self._source, self._dtype, self._report, self._cancel = source, dtype, report, cancel
+        self._source, self._dtype, self._cancel = source, dtype, cancel
         told = source.description
         self._talker = talker_plan(told.talker, dtype)
         self._predictor = code_predictor_plan(told.code_predictor, told.talker, dtype)
         self.total_bytes = planned_bytes(self._talker) + planned_bytes(self._predictor)
-        self._done, self._file = 0, ""
-        self._began, self._last = time.monotonic(), float("-inf")
+        self._meter = Meter(told.name, self.total_bytes, report)
 
     def write(self, directory: Path) -> VoiceManifest:
         """All files of the model, into an empty directory."""
@@ -129,14 +104,14 @@ class _Conversion:
     def _gguf(
         self, path: Path, keys: Sequence[Key], plan: Sequence[TensorPlan], tensors: Mapping[str, LazyTensor]
     ) -> FileRecord:
-        self._file = path.name
+        self._meter.file = path.name
         with GgufWriter(path, keys, plan) as writer:
             for planned in plan:
                 tensor = tensors[planned.name]
                 for block in tensor.blocks():
                     self._cancel.raise_if_set()
                     self._fits(check_finite(block, tensor), tensor, planned)
-                    self._progress(writer.append(block))
+                    self._meter.add(writer.append(block))
             written = writer.finish()
         return FileRecord(written.bytes, written.sha256)
 
@@ -153,7 +128,7 @@ class _Conversion:
             )  # fmt: skip
 
     def _codec(self, path: Path) -> None:
-        self._file = path.name
+        self._meter.file = path.name
         write = importlib.import_module("kazeia_desktop.models.convert.codec_graph").write_codec_graph
 
         def get(name: str) -> FloatArray:
@@ -165,7 +140,7 @@ class _Conversion:
         write(path, get, self._source.codec_geometry)
 
     def _speaker_encoder(self, path: Path) -> None:
-        self._file = path.name
+        self._meter.file = path.name
         write = importlib.import_module("kazeia_desktop.models.convert.speaker_graph").write_speaker_graph
         tensors = self._source.speaker_encoder
 
@@ -176,39 +151,3 @@ class _Conversion:
             return finite(tensors[name])
 
         write(path, get, self._source.speaker_encoder_config)
-
-    def _progress(self, count: int) -> None:
-        self._done += count
-        now = time.monotonic()
-        if self._report is None or (now - self._last < _REPORT_S and self._done < self.total_bytes):
-            return
-        self._last = now
-        speed = self._done / (now - self._began) if now > self._began else None
-        left = (self.total_bytes - self._done) / speed if speed else None
-        name = self._source.description.name
-        self._report(Progress(name, self._file, self._done, self.total_bytes, speed, left))
-
-
-def _check_target(target: Path, force: bool) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir() or (any(target.iterdir()) and not (target / voice_manifest.FILE).is_file()):
-        raise ModelError("{path} is there and is no converted model: choose another place.", path=str(target))
-    if not force:
-        raise ModelError("{path} is there already: add --force to replace it.", path=str(target))
-
-
-def _put_in_place(made: Path, target: Path) -> None:
-    """One rename; a replaced model is out of the way first, and back if that fails."""
-    if not target.exists():
-        made.rename(target)
-        return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old-"))
-    target.rename(aside / "model")
-    try:
-        made.rename(target)
-    except OSError:
-        (aside / "model").rename(target)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

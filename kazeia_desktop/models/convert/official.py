@@ -37,14 +37,15 @@ class OfficialSource:
         shape = self.description.talker
         self.tokens = read_tokenizer(directory, shape.text_vocab)
         weights = Checkpoint(directory)
-        self.talker: dict[str, LazyTensor] = {}
+        tensors: dict[str, LazyTensor] = {}
         for name, size in talker_shapes(shape).items():
             if name != TOKEN_EMBD:
-                self.talker[name] = weights.tensor(_talker_name(name), size)
+                tensors[name] = weights.tensor(_talker_name(name), size)
         text = _folded_text(weights, config.text_hidden, shape.hidden, shape.text_vocab)
         codec = weights.tensor("talker.model.codec_embedding.weight", (shape.vocab, shape.hidden))
-        self.talker[TOKEN_EMBD] = joined(text, codec)
-        self.code_predictor = {
+        tensors[TOKEN_EMBD] = joined(text, codec)
+        self.talker: Mapping[str, LazyTensor] = tensors
+        self.code_predictor: Mapping[str, LazyTensor] = {
             name: weights.tensor(_predictor_name(name), size)
             for name, size in code_predictor_shapes(self.description.code_predictor, shape).items()
         }
@@ -54,28 +55,28 @@ class OfficialSource:
         )
         self.codec_geometry = CodecGeometry.from_config(config.codec)
         self.speaker_encoder_config: Mapping[str, Any] = config.speaker_encoder
-        self.speaker_encoder = (
+        self.speaker_encoder: Mapping[str, LazyTensor] = (
             {name: weights.tensor(name) for name in weights.names() if name.startswith("speaker_encoder.")}
             if config.speaker_encoder
             else {}
         )
 
 
-def _layer_name(prefix: str, name: str) -> str:
+def official_layer_name(prefix: str, name: str) -> str:
     _, layer, part, leaf = name.split(".")
     return f"{prefix}.layers.{layer}.{_LAYER[part]}.{leaf}"
 
 
 def _talker_name(name: str) -> str:
     if name.startswith("blk."):
-        return _layer_name("talker.model", name)
+        return official_layer_name("talker.model", name)
     return {OUTPUT: "talker.codec_head.weight", OUTPUT_NORM: "talker.model.norm.weight"}[name]
 
 
 def _predictor_name(name: str) -> str:
     kind, number, *rest = name.split(".")
     if kind == "blk":
-        return _layer_name(f"{_PREDICTOR}.model", name)
+        return official_layer_name(f"{_PREDICTOR}.model", name)
     if kind == "head":
         return f"{_PREDICTOR}.lm_head.{int(number) - 1}.{rest[0]}"
     if kind == "codec_embd":
