@@ -22,6 +22,9 @@ from kazeia_desktop.runtime.cancel import CancelToken
 FILE: Final = "codec.onnx"
 _MAX_STATE_BYTES: Final = 1 << 28
 """A stream of the published model keeps 6.3 MB; a file that asks for more than this is damaged."""
+_RING: Final = "ring."
+"""Begins the names of the states that the graph updates in place: what a run writes there, no other reads before it
+is written again, so that they need no second buffer."""
 _META: Final = ("samples_per_frame", "sample_rate_hz", "codebook_size", "max_frames")
 _ORT_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,
@@ -124,12 +127,15 @@ class CodecDecoder:
 class CodecStream:
     """The state of one utterance: what the graph remembers, twice, so that a run reads one and writes the other.
 
-    `push` and `reset` from one thread (others wait their turn); `stop` from any.
+    From any thread: `push` and `reset` wait their turn, `stop` does not. Nothing is allocated or copied for a run but
+    its codes and its audio.
     """
 
     def __init__(self, decoder: CodecDecoder) -> None:
         self._decoder = decoder
-        self._states = [{name: np.zeros(shape, kind) for name, shape, kind in decoder._inputs} for _ in range(2)]
+        first = {name: np.zeros(shape, kind) for name, shape, kind in decoder._inputs}
+        second = {name: a if name.startswith(_RING) else np.zeros_like(a) for name, a in first.items()}
+        self._states = (first, second)
         self._now = 0
         self._plans: dict[tuple[int, int], _Plan] = {}
         self._lock = threading.Lock()
@@ -182,9 +188,9 @@ class CodecStream:
         plan.codes[:] = codes
         options = ort.RunOptions()
         self._options = options
-        if self._stopped:
-            raise Cancelled
         try:
+            if self._stopped:  # looked at after the options are there, so that no `stop` is missed
+                raise Cancelled
             self._decoder._session.run_with_iobinding(plan.binding, options)
         except _ORT_ERRORS as error:
             if self._stopped:

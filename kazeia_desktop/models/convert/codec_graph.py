@@ -24,6 +24,8 @@ from kazeia_desktop.models.convert.graph_writer import ORT, GraphWriter
 
 MAX_FRAMES: Final = 8
 """Of one run: the rings of keys and values have this many slots more than the window."""
+RING: Final = "ring."
+"""Begins the names of the states that may be one buffer as input and output."""
 _ROW_BLOCKS: Final = 1  # blocks of the convolution stack that work on rows
 _LAYER_NORM_EPS: Final = 1e-6  # of the ConvNeXt blocks; a constant of the official code
 _HIDDEN: Final = -1e9  # added to the score of a position that may not be seen
@@ -189,7 +191,9 @@ class _Decoder:
             both, values = w.split(self.linear(normed, np.concatenate(parts)), width + keys_width, keys_width, axis=2)
             turned = w.node("RotaryEmbedding", both, first, cos, sin, domain=ORT)
             queries, keys = w.split(turned, width, keys_width, axis=2)
-            seen = [self.remember(f"{kind}_{i}", part, slots) for kind, part in (("key", keys), ("value", values))]
+            seen = [
+                self.remember(f"{RING}{kind}.{i}", part, slots) for kind, part in (("key", keys), ("value", values))
+            ]
             # ONNX Runtime adds up a lone query in another order: a row of zeros keeps it company.
             queries = w.node("Concat", queries, w.constant(np.zeros((1, 1, width), np.float32)), axis=1)
             mixed = w.node("MultiHeadAttention", queries, *seen, "", "", mask, domain=ORT, num_heads=g.heads)

@@ -161,7 +161,7 @@ class CodecGeometry:
             *self.upsampling_ratios, *self.upsample_rates,
         )  # fmt: skip
         sound = (
-            self.codebooks >= 2
+            2 <= self.codebooks <= 256
             and all(0 < count < 1 << 20 for count in counts)
             and self.layers <= 256
             and 0 < self.head_dim <= 1024
