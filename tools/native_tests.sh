@@ -24,7 +24,7 @@ run() {
 }
 
 run host
-run sanitize -DKAZEIA_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+run sanitize -DKAZEIA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
     run aarch64 "-DCMAKE_TOOLCHAIN_FILE=$PWD/native/cmake/aarch64-linux-gnu.cmake"
 elif [[ ${1:-} == --require-arm && $(uname -m) == x86_64 ]]; then

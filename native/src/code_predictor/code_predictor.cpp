@@ -18,7 +18,8 @@ std::int64_t ns_since(Clock::time_point start) {
 
 CodePredictorModel::CodePredictorModel(const CodePredictorShape& shape, const TensorMap& tensors)
     : shape_(shape), decoder_(shape.decoder, tensors) {
-  if (shape.n_codebooks == 0 || shape.talker_hidden == 0 || shape.talker_hidden % kBlock != 0) {
+  if (shape.n_codebooks == 0 || shape.talker_hidden == 0 || shape.talker_hidden % kBlock != 0 || shape.vocab == 0 ||
+      shape.vocab % kPanelRows != 0) {
     throw std::invalid_argument("the code predictor's dimensions do not fit together");
   }
   for (std::size_t i = 0; i <= shape.n_codebooks; ++i) {

@@ -1,6 +1,7 @@
 #include "kazeia/packed_matrix.h"
 
 #include <cstring>
+#include <limits>
 #include <new>
 #include <stdexcept>
 
@@ -14,6 +15,7 @@ constexpr std::size_t kScaleBytes = 2;
 constexpr std::size_t kQ8BlockBytes = kScaleBytes + kBlock;      // ggml's block_q8_0
 constexpr std::size_t kQ4BlockBytes = kScaleBytes + kBlock / 2;  // ggml's block_q4_0: byte i holds values i and i + 16
 constexpr std::size_t kGroup = 4;                                // columns that stay together in a quantised panel
+constexpr std::size_t kMostColumns = std::numeric_limits<std::size_t>::max() / (sizeof(float) * kPanelRows);
 
 std::uint8_t nibble(const std::byte* block, std::size_t column) {
   const auto byte = static_cast<std::uint8_t>(block[kScaleBytes + column % (kBlock / 2)]);
@@ -126,7 +128,7 @@ void dequantize_row(const MatrixView& view, std::size_t row, float* out) {
 void PackedMatrix::Free::operator()(std::byte* data) const { ::operator delete[](data, std::align_val_t{kCacheLine}); }
 
 PackedMatrix::PackedMatrix(const MatrixView& view) : type_(view.type), rows_(view.rows), cols_(view.cols) {
-  if (rows_ == 0 || cols_ == 0 || rows_ % kPanelRows != 0 || cols_ % kBlock != 0) {
+  if (rows_ == 0 || cols_ == 0 || rows_ % kPanelRows != 0 || cols_ % kBlock != 0 || cols_ > kMostColumns) {
     throw std::invalid_argument("a matrix of " + std::to_string(rows_) + " x " + std::to_string(cols_) +
                                 " cannot be packed: rows must be a multiple of 8, columns of 32");
   }

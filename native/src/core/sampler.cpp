@@ -47,6 +47,8 @@ std::int32_t Sampler::sample(const float* logits, std::size_t n, const SamplerOp
     if (logits[i] != kLowest && (largest < 0 || logits[i] > logits[largest])) largest = static_cast<std::int32_t>(i);
   }
   if (largest < 0 || options.temperature <= 0.0F) return largest;
+  // A temperature so low that the figures overflow is as good as 0.
+  if (!std::isfinite(logits[largest] / options.temperature)) return largest;
 
   candidates_.clear();
   for (std::size_t i = 0; i < n; ++i) {

@@ -9,10 +9,18 @@ std::string shape_text(std::size_t rows, std::size_t cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
 
+// Far above any model, and their products far below what a size holds.
+constexpr std::size_t kMostLayers = 1024;
+constexpr std::size_t kMostOfADimension = std::size_t{1} << 20U;
+
 void check(const DecoderShape& s) {
-  const bool ok = s.hidden > 0 && s.hidden % kBlock == 0 && s.n_layers > 0 && s.n_kv_heads > 0 && s.n_heads > 0 &&
-                  s.n_heads % s.n_kv_heads == 0 && s.head_dim > 0 && s.head_dim % kBlock == 0 && s.ffn > 0 &&
-                  s.ffn % kBlock == 0 && s.rope_theta > 0.0F && s.rms_norm_eps >= 0.0F;
+  bool ok = s.n_layers <= kMostLayers;
+  for (std::size_t dimension : {s.hidden, s.n_heads, s.n_kv_heads, s.head_dim, s.ffn}) {
+    ok = ok && dimension <= kMostOfADimension;
+  }
+  ok = ok && s.hidden > 0 && s.hidden % kBlock == 0 && s.n_layers > 0 && s.n_kv_heads > 0 && s.n_heads > 0 &&
+       s.n_heads % s.n_kv_heads == 0 && s.head_dim > 0 && s.head_dim % kBlock == 0 && s.ffn > 0 &&
+       s.ffn % kBlock == 0 && s.rope_theta > 0.0F && s.rms_norm_eps >= 0.0F;
   if (!ok) throw std::invalid_argument("the decoder's dimensions do not fit together");
 }
 
