@@ -10,6 +10,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kazeia_desktop.cli.engine_process import EngineProcess
-from kazeia_desktop.cli.machine_probe import machine_state
+from kazeia_desktop.cli.machine_probe import machine_state, others_busy_s
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.cli.tts_engines import OURS, PEER, PEER_MODULE, STAGES, qwentts_folder
 from kazeia_desktop.errors import InferenceError, ModelMissingError, UsageError
@@ -43,6 +44,8 @@ _CODEC_GFLOP: Final = 4.96
 _SWEEPS: Final = 15
 """Times that the code predictor reads its layers for a frame; each of its heads once."""
 _DRIFT: Final = 0.1
+_DISTURBED_CORES: Final = 0.1
+"""Other work that makes figures worthless: qwentts.cpp's threads spin, and lose a factor beside a busy process."""
 
 
 def register(kinds: Subparsers) -> None:
@@ -86,14 +89,20 @@ def run(options: argparse.Namespace) -> int:
 
         return check(models, options.threads, options.voice, as_json=options.json)
     contests = _contests(models, options.peer_model)
-    before, floor = machine_state(), _probe(options.threads)
+    before, started, busy_s = machine_state(), time.monotonic(), others_busy_s()
+    floor = _probe(options.threads)
     record: dict[str, Any] = {"frames": options.frames, "threads": options.threads, "rounds": options.rounds, **floor}
     for contest in contests:
         rounds = _rounds(contest, options)
         record[contest.name] = _figures(rounds) | _floors(contest.model_dir, floor)
         if options.profile:
             record[contest.name]["profile"] = _profile(rounds[OURS])
-    record["machine"] = {"before": before, "after": machine_state()}
+    others = None if busy_s is None else ((others_busy_s() or 0.0) - busy_s) / (time.monotonic() - started)
+    record["machine"] = {
+        "before": before,
+        "after": machine_state(),
+        "other_work_cores": None if others is None else round(max(0.0, others), 2),
+    }
     if options.json:
         print_json(record)
     else:
@@ -259,6 +268,9 @@ def _print(record: Mapping[str, Any], names: Sequence[str]) -> None:
         f"{record['frames']} frames, {record['threads']} threads, median of {record['rounds']}; "
         f"reads {record['read_gb_s']} GB/s, {record['peak_gflop_s']} GFLOP/s; times in ms"
     )
+    others = record["machine"]["other_work_cores"]
+    if others is not None and others > _DISTURBED_CORES:
+        print_text(f"other programs kept {others} cores busy meanwhile: measure again on a quiet machine")
     print_text(f"{'':24}" + "".join(f"{title:>16}" for _, title, _ in _COLUMNS))
     for name in names:
         row = record[name]

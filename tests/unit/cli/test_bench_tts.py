@@ -104,7 +104,7 @@ def test_medians_and_ratios_of_alternating_rounds(
     assert (row["frames"], row["stops"]) == (60, ["budget"])
     assert (row["drift"], row["throttled"]) == (0.5, True)
     assert (record["read_gb_s"], record["rounds"], record["threads"]) == (20.0, 5, 2)
-    assert set(record["machine"]) == {"before", "after"}
+    assert set(record["machine"]) == {"before", "after", "other_work_cores"}
     asked = [line.split(" ", 3) for line in log.read_text("utf-8").splitlines()]
     assert [(name, seed) for name, seed, _, _ in asked] == [
         (name, str(seed)) for seed in range(6) for name in ("kazeia", "qwentts.cpp")
@@ -188,12 +188,30 @@ def test_the_table_shows_figures_and_profile(
 ) -> None:
     assert run("--model", model, "--peer-model", peer, "--profile") == 0
     out = capfd.readouterr().out
-    ours, its, ratio = out.splitlines()[2:5]
+    ours, its, ratio = [line for line in out.splitlines() if line.startswith(("q8_0", "ratio"))]
     assert ours.split() == ["q8_0", "kazeia", "1.20", "120", "12.0", "24.0", "36.0", "1000"]
     assert its.split() == ["q8_0", "qwentts.cpp", "4.40", "440", "44.0", "88.0", "-", "1000"]
     assert ratio.split()[:3] == ["ratio", "0.27", "0.27"]
     assert "50 % slower" in out
     assert "of a frame: layers 10.80, waiting 1.50" in out
+
+
+@pytest.mark.parametrize(("cores", "told"), [(0.01, False), (0.5, True)])
+def test_a_busy_machine_is_told(
+    cores: float,
+    told: bool,
+    model: Path,
+    peer: Path,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    clock = iter([100.0, 200.0])
+    busy = iter([7.0, 7.0 + 100.0 * cores])
+    monkeypatch.setattr(bench_tts, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(bench_tts, "others_busy_s", lambda: next(busy))
+    assert run("--model", model, "--peer-model", peer, "--rounds", 1) == 0
+    assert (f"other programs kept {cores} cores busy" in capfd.readouterr().out) == told
 
 
 @pytest.mark.parametrize("arguments", [["--frames", "0"], ["--rounds", "0"], ["--threads", "-1"], ["--frames", "x"]])
