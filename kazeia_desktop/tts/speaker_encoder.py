@@ -1,7 +1,6 @@
 """A voice's x-vector from a clip of speech: log-mel frames and the network of a Qwen3-TTS Base model."""
 
 import functools
-from math import prod
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,15 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from kazeia_desktop.errors import AudioFormatError, InferenceError, ModelCorruptError, ModelIncompatibleError
-from kazeia_desktop.formats.problems import header_problem, tensor_problem, unreadable
+from kazeia_desktop.formats.problems import header_problem, missing_tensor, tensor_problem, unreadable
+from kazeia_desktop.formats.speaker_network import (
+    PREFIX,
+    STATISTICS,
+    ShapeProblem,
+    SpeakerLayout,
+    build_graph,
+    stored_names,
+)
 from kazeia_desktop.formats.voice_manifest import SPEAKER_ENCODER, load_manifest
 from kazeia_desktop.frames import FloatArray
 
@@ -27,14 +34,7 @@ SHORTEST_SAMPLES: Final = 5 * HOP
 LONGEST_S: Final = 60.0
 """The network holds the whole clip: about 40 KB a frame."""
 _LARGEST_GRAPH: Final = 4_000_000
-_LARGEST_INTEGER: Final = 64
-"""Of the graph's axes, kernels, dilations and borders; a larger one could only ask for memory without end."""
-_OPERATORS: Final = frozenset(
-    (
-        "Add", "Concat", "Conv", "Max", "Mul", "Pad", "ReduceMean", "ReduceSum", "Relu", "Sigmoid", "Softmax", "Split",
-        "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze",
-    )
-)  # fmt: skip
+_LARGEST_DILATION: Final = 64
 _ORT_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,
     RuntimeError,
@@ -191,49 +191,78 @@ def _damaged(graph: Path, error: Exception) -> ModelCorruptError:
 
 
 def _check(graph: Path) -> None:
-    """Look at everything that ONNX Runtime would trust: it must be a graph as `models convert` writes it."""
+    """See that the file is the graph that its weights' shapes give: ONNX Runtime would trust anything."""
     data = graph.with_name(graph.name + ".data")
     try:
         if (size := graph.stat().st_size) > _LARGEST_GRAPH:
             raise header_problem(graph, "size", size, f"<= {_LARGEST_GRAPH}")
-        model = onnx.ModelProto.FromString(graph.read_bytes())
+        found = onnx.ModelProto.FromString(graph.read_bytes())
         data_size = data.stat().st_size
     except DecodeError as error:
         raise _damaged(graph, error) from error
     except OSError as error:
         raise unreadable(error.filename or graph, error) from error
-    for tensor in model.graph.initializer:
-        _check_tensor(graph, tensor, data.name, data_size)
-    if model.functions or len(model.graph.sparse_initializer):
-        raise header_problem(graph, "functions", len(model.functions), 0)
-    for node in model.graph.node:
-        if node.op_type not in _OPERATORS or node.domain:
-            raise header_problem(graph, f"node {node.name}", node.op_type, "another operator")
-        for attribute in node.attribute:
-            if any(abs(value) > _LARGEST_INTEGER for value in (attribute.i, *attribute.ints)):
-                raise header_problem(graph, f"node {node.name} {attribute.name}", "too large", _LARGEST_INTEGER)
-
-
-def _check_tensor(graph: Path, tensor: onnx.TensorProto, location: str, data_size: int) -> None:
-    dims = list(tensor.dims)
-    if tensor.data_location != onnx.TensorProto.EXTERNAL:
-        try:
-            values = onnx.numpy_helper.to_array(tensor)
-        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
-            raise tensor_problem(graph, tensor.name, "values", type(error).__name__, dims) from error
-        if values.size > _LARGEST_INTEGER or values.dtype.kind not in "if" or (np.abs(values) > _LARGEST_INTEGER).any():
-            raise tensor_problem(graph, tensor.name, "values", "too large", _LARGEST_INTEGER)
-        return
-    if tensor.data_type != onnx.TensorProto.FLOAT:
-        raise tensor_problem(graph, tensor.name, "type", tensor.data_type, int(onnx.TensorProto.FLOAT))
-    told = {entry.key: entry.value for entry in tensor.external_data}
-    if told.get("location") != location:
-        raise tensor_problem(graph, tensor.name, "location", told.get("location"), location)
     try:
-        offset, length = int(told["offset"]), int(told["length"])
-    except (KeyError, ValueError):
-        raise tensor_problem(graph, tensor.name, "offset", told.get("offset"), f"0..{data_size}") from None
-    if min(dims, default=0) < 1 or prod(dims) * 4 != length:
-        raise tensor_problem(graph, tensor.name, "shape", dims, f"{length} bytes")
-    if not 0 <= offset <= data_size - length:
-        raise tensor_problem(graph, tensor.name, "offset", offset, f"0..{data_size - length}")
+        expected = build_graph(*_read_shapes(graph, found), data.name)
+    except ShapeProblem as error:
+        name, shape, fits = error.args
+        raise tensor_problem(graph, name, "shape", list(shape), list(fits)) from error
+    if found != expected:
+        raise _first_difference(graph, found, expected)
+    end = sum(int(entry.value) for entry in _weights(expected)[-1].external_data if entry.key != "location")
+    if data_size != end:
+        raise header_problem(data, "size", data_size, end)
+
+
+def _read_shapes(graph: Path, model: onnx.ModelProto) -> tuple[SpeakerLayout, dict[str, tuple[int, ...]]]:
+    """What the file says of itself; nothing in it is believed before the graph made of it equals the file."""
+    # protobuf gives a name that is not UTF-8 as bytes
+    stored = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer if isinstance(tensor.name, str)}
+    n_blocks = sum(name.endswith(".tdnn1.conv.weight") for name in stored)
+    scale = 1 + sum(name.startswith(f"{PREFIX}blocks.1.res2net_block.") and name.endswith(".weight") for name in stored)
+    told = {}
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Conv" and len(node.input) > 1 and attribute.name == "dilations" and attribute.ints:
+                told[node.input[1]] = attribute.ints[0]
+    inner = [f"blocks.{i}.res2net_block.blocks.0" for i in range(1, n_blocks + 1)]
+    names = [f"{PREFIX}{name}.conv.weight" for name in ("blocks.0", *inner, "mfa")]
+    layout = SpeakerLayout(tuple(told.get(name, 0) for name in names), scale, N_MELS)
+    for name, dilation in zip(names, layout.dilations, strict=True):
+        if not 1 <= dilation <= _LARGEST_DILATION:
+            raise tensor_problem(graph, name, "dilation", dilation, f"1..{_LARGEST_DILATION}")
+    shapes = {}
+    for name, official in stored_names(layout):
+        if name not in stored:
+            raise missing_tensor(graph, name)
+        shapes[official] = stored[name]
+    stacked = f"{PREFIX}asp.tdnn.conv.weight"
+    if len(shapes[stacked]) == 3:
+        shapes[stacked] = (shapes[stacked][0], len(STATISTICS) * shapes[stacked][1], shapes[stacked][2])
+    return layout, shapes
+
+
+def _weights(model: onnx.ModelProto) -> list[onnx.TensorProto]:
+    return [tensor for tensor in model.graph.initializer if tensor.data_location == onnx.TensorProto.EXTERNAL]
+
+
+def _first_difference(graph: Path, found: onnx.ModelProto, expected: onnx.ModelProto) -> ModelCorruptError:
+    for tensor, other in zip(found.graph.initializer, expected.graph.initializer, strict=False):
+        if tensor != other:
+            if tensor.data_type != other.data_type:
+                return tensor_problem(graph, other.name, "type", tensor.data_type, other.data_type)
+            if tensor.dims != other.dims:
+                return tensor_problem(graph, other.name, "shape", list(tensor.dims), list(other.dims))
+            told = {entry.key: entry.value for entry in tensor.external_data}
+            for entry in other.external_data:
+                if told.get(entry.key) != entry.value:
+                    return tensor_problem(graph, other.name, entry.key, told.get(entry.key), entry.value)
+            return tensor_problem(graph, other.name, "values", _on_one_line(tensor), _on_one_line(other))
+    for node, wanted in zip(found.graph.node, expected.graph.node, strict=False):
+        if node != wanted:
+            return header_problem(graph, f"node {wanted.name}", _on_one_line(node), _on_one_line(wanted))
+    return header_problem(graph, "graph", len(found.graph.node), len(expected.graph.node))
+
+
+def _on_one_line(message: object) -> str:
+    return " ".join(str(message).split())
