@@ -127,21 +127,25 @@ class _Header:
         self.need(length, part)
         raw = bytes(self.data[self.at : self.at + length])
         self.at += length
-        try:
-            return raw.decode("utf-8")
-        except UnicodeDecodeError:
-            raise header_problem(self.path, part, repr(raw[:40]), "UTF-8") from None
+        # Not refused: an author's name in another encoding does no harm where it is not shown.
+        return raw.decode("utf-8", "surrogateescape")
 
     def skip_texts(self, count: int, part: str) -> None:
-        """Past `count` strings."""
+        """Past `count` strings; the loop of a vocabulary of 150,000."""
+        data, at, unpack = self.data, self.at, _U64.unpack_from
+        known = len(data)
         for _ in range(count):
-            if self.at + 8 > len(self.data):
-                self.need(8, part)
-            length: int = _U64.unpack_from(self.data, self.at)[0]
-            self.at += 8
-            if self.at + length > len(self.data):
-                self.need(length, part)
-            self.at += length
+            if at + 8 > known:
+                known = self._grow(at, 8, part)
+            at += 8 + unpack(data, at)[0]
+            if at > known:
+                known = self._grow(at, 0, part)
+        self.at = at
+
+    def _grow(self, at: int, count: int, part: str) -> int:
+        self.at = at
+        self.need(count, part)
+        return len(self.data)
 
 
 class GgufFile:
@@ -207,8 +211,8 @@ class GgufFile:
     def text(self, key: str, default: str | None = None) -> str:
         """A string; errors as `integer`."""
         value = self._value(key, default)
-        if not isinstance(value, str):
-            raise key_problem(self.path, key, "value", _shown(value), "str")
+        if not isinstance(value, str) or any("\ud800" <= c <= "\udfff" for c in value):
+            raise key_problem(self.path, key, "value", _shown(value), "UTF-8")
         return value
 
     def texts(self, key: str) -> list[str]:

@@ -16,7 +16,7 @@ from kazeia_desktop.formats.lazy_tensor import LazyTensor
 from kazeia_desktop.formats.problems import missing_tensor
 from kazeia_desktop.formats.voice_manifest import DTYPES, FileRecord, VoiceManifest, sha256_of
 from kazeia_desktop.frames import FloatArray
-from kazeia_desktop.models.convert.finite import check_finite, finite
+from kazeia_desktop.models.convert.finite import check_finite, finite, naming
 from kazeia_desktop.models.convert.layout import code_predictor_keys, code_predictor_plan, talker_keys, talker_plan
 from kazeia_desktop.models.convert.source import VoiceSource
 from kazeia_desktop.models.convert.staging import Meter, staged
@@ -134,20 +134,22 @@ class _Conversion:
         def get(name: str) -> FloatArray:
             self._cancel.raise_if_set()
             if name not in self._source.codec:
-                raise missing_tensor(path.name, name)
+                raise missing_tensor(self._source.codec_file, name)
             return self._source.codec[name]()
 
-        write(path, get, self._source.codec_geometry)
+        with naming(self._source.codec_file):
+            write(path, get, self._source.codec_geometry)
 
     def _speaker_encoder(self, path: Path) -> None:
         self._meter.file = path.name
         write = importlib.import_module("kazeia_desktop.models.convert.speaker_graph").write_speaker_graph
         tensors = self._source.speaker_encoder
+        file = next(iter(tensors.values())).file
 
         def get(name: str) -> FloatArray:
             self._cancel.raise_if_set()
             if name not in tensors:
-                raise missing_tensor(next(iter(tensors.values())).file, name)
+                raise missing_tensor(file, name)
             return finite(tensors[name])
 
-        write(path, get, self._source.speaker_encoder_config)
+        write(path, get, self._source.speaker_encoder_config, file)

@@ -1,5 +1,9 @@
 """Weights that are no numbers are refused by name, before they become a voice that is silent or noise."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
 
 from kazeia_desktop.errors import ModelCorruptError
@@ -22,6 +26,23 @@ def check_finite(values: FloatArray, tensor: LazyTensor) -> FloatArray:
             file=str(tensor.file), tensor=tensor.name,
         )  # fmt: skip
     return values
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """An error that says which tensor is wrong says also in which file.
+
+    Raises:
+        ModelCorruptError: as the block's, with `file`.
+    """
+    try:
+        yield
+    except ModelCorruptError as error:
+        if "file" in error.values:
+            raise
+        raise ModelCorruptError(
+            "The model file {file} is damaged: {reason}", file=str(file), reason=str(error)
+        ) from error
 
 
 def finite(tensor: LazyTensor) -> FloatArray:

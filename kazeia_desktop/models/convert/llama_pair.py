@@ -32,7 +32,7 @@ from kazeia_desktop.formats.voice_description import (
 )
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.models.convert.codec_weights import CodecGeometry
-from kazeia_desktop.models.convert.finite import finite
+from kazeia_desktop.models.convert.finite import finite, naming
 from kazeia_desktop.models.convert.layout import TokenTable, code_predictor_shapes, talker_shapes
 from kazeia_desktop.models.convert.official_config import SAMPLING, model_name
 from kazeia_desktop.models.convert.speaker_graph import mmproj_name, tensor_names
@@ -89,9 +89,11 @@ class PairSource:
         self.codec: Mapping[str, Callable[[], FloatArray]] = {
             name: partial(_finite, mmproj, stored) for name, stored in codec.items()
         }
-        self.codec_geometry = CodecGeometry.from_shapes(
-            {name: mmproj.tensors[stored].shape for name, stored in codec.items()}
-        )
+        self.codec_file = mmproj.path
+        with naming(mmproj.path):
+            self.codec_geometry = CodecGeometry.from_shapes(
+                {name: mmproj.tensors[stored].shape for name, stored in codec.items()}
+            )
         self.speaker_encoder_config: Mapping[str, Any] = {}
         self.speaker_encoder: Mapping[str, LazyTensor] = self._speaker_encoder()
         self.description = self._described(names, shape, predictor)
@@ -174,7 +176,7 @@ class PairSource:
         geometry = asdict(self.codec_geometry) | {"samples_per_frame": self.codec_geometry.samples_per_frame}
         sampling = Fields(path, SAMPLING)
         return VoiceDescription(
-            name=model_name(size, kind),
+            name=model_name(size, kind) if size else self._talker.text("general.name", "Qwen3-TTS")[:100],
             model_type=kind,
             model_size=size,
             talker=talker,

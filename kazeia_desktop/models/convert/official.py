@@ -12,6 +12,7 @@ from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.models.convert.codec_weights import CodecGeometry, official_codec_sources
 from kazeia_desktop.models.convert.finite import check_finite, finite, joined
 from kazeia_desktop.models.convert.layout import OUTPUT, OUTPUT_NORM, TOKEN_EMBD, code_predictor_shapes, talker_shapes
+from kazeia_desktop.models.convert.official_codec import official_codec_shapes
 from kazeia_desktop.models.convert.official_config import read_config
 from kazeia_desktop.models.convert.tokenizer_files import read_tokenizer
 
@@ -50,9 +51,14 @@ class OfficialSource:
             for name, size in code_predictor_shapes(self.description.code_predictor, shape).items()
         }
         decoder = Checkpoint(directory / CODEC_DIRECTORY)
+        shapes = official_codec_shapes(config.codec)
+        for name, size in shapes.items():
+            if not name.endswith(".input_proj.weight") or "quantizer" not in name:  # that is the encoder's
+                decoder.tensor(name, size)
         self.codec: Mapping[str, Callable[[], FloatArray]] = official_codec_sources(
             lambda name: finite(decoder.tensor(name)), config.codec
         )
+        self.codec_file = decoder.path
         self.codec_geometry = CodecGeometry.from_config(config.codec)
         self.speaker_encoder_config: Mapping[str, Any] = config.speaker_encoder
         self.speaker_encoder: Mapping[str, LazyTensor] = (

@@ -67,7 +67,7 @@ class OfficialConfig:
 
     Attributes:
         text_hidden: width of the text embedding, before it is projected.
-        codec: speech_tokenizer/config.json.
+        codec: `decoder_config` of speech_tokenizer/config.json.
         speaker_encoder: with the official defaults.
     """
 
@@ -111,6 +111,8 @@ def read_config(directory: Path, codec_directory: Path) -> OfficialConfig:
     decoder = codec.table("decoder_config")
     _same(decoder, "hidden_act", "silu", "silu")
     _same(decoder, "attention_bias", False, False)
+    for key in ("codebook_dim", "latent_dim", "decoder_dim", "hidden_size", "intermediate_size"):
+        decoder.integer(key, 1, 32768)
     rates = {
         "sample_rate_hz": codec.integer("output_sample_rate", 1, 10**6, 24000),
         "samples_per_frame": codec.integer("decode_upsample_rate", 1, 10**6, 1920),
@@ -133,13 +135,14 @@ def read_config(directory: Path, codec_directory: Path) -> OfficialConfig:
     spoken = Fields(dialects.path, {name: dialects.value(name) for name in dialects if dialects.value(name)})
     size = root.text("tts_model_size", "", longest=16)
     sampling = _sampling(directory / "generation_config.json")
+    shape = read_codec(decoder.renamed(_CODEC, {**rates, "head_dim": 64}))
     description = VoiceDescription(
         name=model_name(size, kind),
         model_type=kind,
         model_size=size,
         talker=talker,
         code_predictor=predictor,
-        codec=read_codec(decoder.renamed(_CODEC, {**rates, "head_dim": 64})),
+        codec=shape,
         speaker_encoder=SpeakerEncoderShape(24000, talker.hidden) if encoder else None,
         ids=read_text_ids(root.renamed(_TEXT_IDS, _TEXT_ID_DEFAULTS), talker)
         | read_codec_ids(talker_fields.renamed(_CODEC_IDS), talker),
@@ -155,7 +158,7 @@ def read_config(directory: Path, codec_directory: Path) -> OfficialConfig:
         description,
         _sections(talker_fields, talker.head_dim),
         talker_fields.integer("text_hidden_size", 1, 16384, 2048),
-        {key: codec.value(key) for key in codec},
+        {"head_dim": shape.head_dim, **{key: decoder.value(key) for key in decoder}},
         encoder,
     )
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kazeia_desktop.formats.voice_description import CODEBOOK, CODEBOOKS, CODEC_VOCAB, DecoderShape
-from kazeia_desktop.models.convert.codec_weights import DILATIONS
 from kazeia_desktop.models.convert.layout import layer_shapes
 from kazeia_desktop.models.convert.official import official_layer_name
+from kazeia_desktop.models.convert.official_codec import official_codec_shapes
 from kazeia_desktop.models.convert.official_config import SAMPLING
 
 TEXT_VOCAB: Final = 151936
@@ -39,7 +39,6 @@ LANGUAGES: Final = {
 }  # fmt: skip
 HEAD_DIM: Final = 128
 CODEC_HEAD_DIM: Final = 64
-_RATES, _RATIOS = (8, 5, 4, 3), (2, 2)
 _MEL_BINS: Final = 128
 _RES2NET: Final = 8
 
@@ -82,7 +81,7 @@ def main_config(size: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def codec_config(size: str) -> dict[str, object]:
+def codec_config(size: str) -> dict[str, Any]:
     """speech_tokenizer/config.json; without the encoder, which this project never runs."""
     d = SIZES[size]
     return {
@@ -97,7 +96,7 @@ def codec_config(size: str) -> dict[str, object]:
             "num_attention_heads": d["tfm_heads"], "num_hidden_layers": d["tfm_layers"],
             "num_key_value_heads": d["tfm_heads"], "num_quantizers": CODEBOOKS, "num_semantic_quantizers": 1,
             "rms_norm_eps": 1e-5, "rope_theta": 10000, "semantic_codebook_size": 4096, "sliding_window": 72,
-            "upsample_rates": list(_RATES), "upsampling_ratios": list(_RATIOS),
+            "upsample_rates": [8, 5, 4, 3], "upsampling_ratios": [2, 2],
             "vector_quantization_hidden_dimension": d["codebook"],
         },
     }  # fmt: skip
@@ -163,60 +162,4 @@ def _speaker_shapes(size: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
 
 def codec_shapes(size: str) -> dict[str, tuple[int, ...]]:
     """Tensor -> shape of speech_tokenizer/model.safetensors: the decoder."""
-    d = SIZES[size]
-    book, latent, width, ffn = d["codebook"], d["latent"], d["tfm"], d["tfm_ffn"]
-    inner = book // 2
-    table: dict[str, tuple[int, ...]] = {}
-
-    def conv(name: str, n_out: int, n_in: int, kernel: int, transposed: bool = False) -> None:
-        table[f"decoder.{name}.weight"] = (n_in, n_out, kernel) if transposed else (n_out, n_in, kernel)
-        table[f"decoder.{name}.bias"] = (n_out,)
-
-    def snake(name: str, n: int) -> None:
-        table[f"decoder.{name}.alpha"] = table[f"decoder.{name}.beta"] = (n,)
-
-    for kind, n in (("first", 1), ("rest", CODEBOOKS - 1)):
-        table[f"decoder.quantizer.rvq_{kind}.input_proj.weight"] = (inner, book, 1)
-        table[f"decoder.quantizer.rvq_{kind}.output_proj.weight"] = (book, inner, 1)
-        for i in range(n):
-            prefix = f"decoder.quantizer.rvq_{kind}.vq.layers.{i}._codebook"
-            table[f"{prefix}.cluster_usage"], table[f"{prefix}.embedding_sum"] = (CODEBOOK,), (CODEBOOK, inner)
-    conv("pre_conv.conv", latent, book, 3)
-    for name, n_out, n_in in (("input_proj", width, latent), ("output_proj", latent, width)):
-        table[f"decoder.pre_transformer.{name}.weight"] = (n_out, n_in)
-        table[f"decoder.pre_transformer.{name}.bias"] = (n_out,)
-    table["decoder.pre_transformer.norm.weight"] = (width,)
-    heads = d["tfm_heads"] * CODEC_HEAD_DIM
-    for layer in range(d["tfm_layers"]):
-        prefix = f"decoder.pre_transformer.layers.{layer}"
-        for part in ("input_layernorm.weight", "post_attention_layernorm.weight"):
-            table[f"{prefix}.{part}"] = (width,)
-        for part in ("self_attn_layer_scale.scale", "mlp_layer_scale.scale"):
-            table[f"{prefix}.{part}"] = (width,)
-        for part in "qkv":
-            table[f"{prefix}.self_attn.{part}_proj.weight"] = (heads, width)
-        table[f"{prefix}.self_attn.o_proj.weight"] = (width, heads)
-        table[f"{prefix}.mlp.gate_proj.weight"] = table[f"{prefix}.mlp.up_proj.weight"] = (ffn, width)
-        table[f"{prefix}.mlp.down_proj.weight"] = (width, ffn)
-    for stage, ratio in enumerate(_RATIOS):
-        conv(f"upsample.{stage}.0.conv", latent, latent, ratio, transposed=True)
-        conv(f"upsample.{stage}.1.dwconv.conv", latent, 1, 7)
-        table[f"decoder.upsample.{stage}.1.norm.weight"] = (latent,)
-        table[f"decoder.upsample.{stage}.1.norm.bias"] = (latent,)
-        for part, n_out, n_in in (("pwconv1", 4 * latent, latent), ("pwconv2", latent, 4 * latent)):
-            table[f"decoder.upsample.{stage}.1.{part}.weight"] = (n_out, n_in)
-            table[f"decoder.upsample.{stage}.1.{part}.bias"] = (n_out,)
-        table[f"decoder.upsample.{stage}.1.gamma"] = (latent,)
-    channels = d["decoder"]
-    conv("decoder.0.conv", channels, latent, 7)
-    for block, rate in enumerate(_RATES, 1):
-        snake(f"decoder.{block}.block.0", channels)
-        conv(f"decoder.{block}.block.1.conv", channels // 2, channels, 2 * rate, transposed=True)
-        channels //= 2
-        for unit in range(len(DILATIONS)):
-            for i, kernel in ((1, 7), (2, 1)):
-                snake(f"decoder.{block}.block.{unit + 2}.act{i}", channels)
-                conv(f"decoder.{block}.block.{unit + 2}.conv{i}.conv", channels, channels, kernel)
-    snake(f"decoder.{len(_RATES) + 1}", channels)
-    conv(f"decoder.{len(_RATES) + 2}.conv", 1, channels, 7)
-    return table
+    return official_codec_shapes(codec_config(size)["decoder_config"])

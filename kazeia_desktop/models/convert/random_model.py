@@ -35,6 +35,8 @@ from kazeia_desktop.runtime.cancel import CancelToken
 END_OF_SPEECH: Final = 2150
 _PLAIN_TOKENS: Final = 151643
 """Of Qwen2's vocabulary, before the added ones."""
+_LAST_CONV: Final = 1.5e-3
+"""The last convolution's gain, for which audio has an RMS of about 0.1: measured with several seeds."""
 _FILE_BYTES: Final = 10_000_000  # tokenizer and headers
 _ADDED: Final = [
     "<|endoftext|>",
@@ -132,6 +134,8 @@ def random_blocks(name: str, shape: tuple[int, ...], seed: int) -> Iterator[Floa
     """The tensor's values in order, flat. Each tensor has a generator of its own: others do not move it."""
     random = np.random.default_rng([seed, zlib.crc32(name.encode())])
     offset, scale, magnitude = _distribution(name, shape)
+    if name.startswith("decoder.decoder.6.conv."):
+        scale *= _LAST_CONV
     left = prod(shape)
     done = 0
     while left:

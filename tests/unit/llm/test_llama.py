@@ -40,8 +40,8 @@ for name in sys.argv[1:]:
         (b"RIFF" + bytes(40), ModelCorruptError, "not a GGUF"),
         (b"GGUF" + struct.pack("<IQQ", 1, 3, 3), ModelIncompatibleError, "version 1"),
         (b"GGUF" + struct.pack("<IQQ", 99, 3, 3), ModelIncompatibleError, "version 99"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 3), ModelCorruptError, "header"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 3, 2**63), ModelCorruptError, "header"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 3), ModelCorruptError, "key 0"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 3, 2**63), ModelCorruptError, "n_keys"),
     ],
 )
 def test_foreign_headers_are_told(tmp_path: Path, head: bytes, kind: type[ModelError], said: str) -> None:
