@@ -21,8 +21,8 @@ _SPEECH: Final = 10 ** (-50 / 20)
 """RMS of 20 ms: speech that is understood over a microphone's own noise."""
 _LEAST_SPEECH_S: Final = 1.5
 _FULL_SCALE: Final = 0.9995
-_CLIPPED_RUN: Final = 3
-"""Samples in a row at full scale: one or two are a loud peak."""
+_CLIPPED_RUN: Final = 2
+"""Samples in a row at full scale: one alone is a loud peak."""
 _MOST_CLIPPED: Final = 0.001
 
 
