@@ -4,17 +4,31 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# run NAME CMAKE_OPTION... : configure, build, test; believes CTest's closing line, not only its exit code.
-run() {
-    local name=$1 folder=build/native-$1 log=build/native-$1.log
-    shift
-    mkdir -p build
-    if ! { cmake -S native -B "$folder" -G Ninja -DKAZEIA_TESTS=ON "$@" && cmake --build "$folder"; } >"$log" 2>&1; then
+golden=$PWD/build/native-golden
+python=.venv/bin/python
+[[ -x $python ]] || python=python3
+rm -rf "$golden"
+"$python" tools/export_native_goldens.py flat "$golden"
+
+# build NAME "TARGET..." CMAKE_OPTION... : configure and build; no target means all.
+build() {
+    local folder=build/native-$1 log=build/native-$1.log targets=$2
+    local name=$1
+    shift 2
+    # shellcheck disable=SC2086 -- targets are words
+    if ! { cmake -S native -B "$folder" -G Ninja -DKAZEIA_TESTS=ON -DKAZEIA_GOLDEN="$golden" "$@" \
+        && cmake --build "$folder" ${targets:+--target $targets}; } >"$log" 2>&1; then
         cat "$log"
         echo "C++ tests ($name): the build failed" >&2
         exit 1
     fi
-    ctest --test-dir "$folder" --output-on-failure >"$log" 2>&1 || true
+}
+
+# check NAME FOLDER [CTEST_OPTION...] : run; believes CTest's closing line, not only its exit code.
+check() {
+    local name=$1 folder=build/native-$2 log=build/native-$1.log
+    shift 2
+    ctest --test-dir "$folder" --output-on-failure "$@" >"$log" 2>&1 || true
     if ! grep -E '^100% tests passed.* out of [1-9]' "$log" >/dev/null; then
         cat "$log"
         echo "C++ tests ($name): failed" >&2
@@ -23,10 +37,17 @@ run() {
     echo "C++ tests ($name): $(grep -E '^100% tests passed' "$log")"
 }
 
-run host
-run sanitize -DKAZEIA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo
+build host ""
+check host host
+build sanitize "" -DKAZEIA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo
+check sanitize sanitize
+build threads "thread_team_test decoder_test" -DKAZEIA_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo
+check threads threads -R '^(thread_team|decoder)_test$'
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
-    run aarch64 "-DCMAKE_TOOLCHAIN_FILE=$PWD/native/cmake/aarch64-linux-gnu.cmake"
+    build aarch64 "" "-DCMAKE_TOOLCHAIN_FILE=$PWD/native/cmake/aarch64-linux-gnu.cmake"
+    # The oldest processor without, and one with the 8-bit dot products and matrix products.
+    QEMU_CPU=cortex-a53 check aarch64-oldest aarch64 -j "$(nproc)"
+    QEMU_CPU=max check aarch64-newest aarch64 -j "$(nproc)"
 elif [[ ${1:-} == --require-arm && $(uname -m) == x86_64 ]]; then
     echo "C++ tests (aarch64): g++-aarch64-linux-gnu or qemu-user is missing" >&2
     exit 1
