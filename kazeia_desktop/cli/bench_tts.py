@@ -11,8 +11,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -175,27 +175,33 @@ def _probe(threads: int) -> dict[str, Any]:
 
 def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
     """Engine -> its answer of each round; no entry for a peer that is missing or failed."""
+    asked = [(_WARM_UP[0], 0, min(_WARM_UP[1], options.frames))]
+    asked += [(TEXTS[i % len(TEXTS)], i + 1, options.frames) for i in range(options.rounds)]
     with ExitStack() as stack:
-        engines = {OURS: stack.enter_context(EngineProcess(OURS, contest.model_dir, options.threads))}
-        engines |= _peer(contest, options.threads, stack)
-        for engine in engines.values():
-            engine.speak(_WARM_UP[0], 0, min(_WARM_UP[1], options.frames))
-        rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
-        for number in range(options.rounds):
-            for name, engine in engines.items():
-                answer = engine.speak(TEXTS[number % len(TEXTS)], number + 1, options.frames)
-                rounds[name].append(answer)
-        return rounds
+        engines: dict[str, EngineProcess] = {}
+        answers: dict[str, list[dict[str, Any]]] = {}
+        with _without_peer(engines):
+            for name, model_dir in ((OURS, contest.model_dir), (PEER, contest.peer_dir)):
+                if model_dir is not None:
+                    engines[name] = EngineProcess(name, model_dir, options.threads)
+                    stack.enter_context(engines[name])
+        for text, seed, frames in asked:
+            with _without_peer(engines):
+                for name, engine in engines.items():
+                    answers.setdefault(name, []).append(engine.speak(text, seed, frames))
+        return {name: answers[name][1:] for name in engines}
 
 
-def _peer(contest: Contest, threads: int, stack: ExitStack) -> dict[str, EngineProcess]:
-    if contest.peer_dir is None:
-        return {}
+@contextmanager
+def _without_peer(engines: dict[str, EngineProcess]) -> Iterator[None]:
+    """A failure of the peer, which is the last of `engines`, is told and takes it out."""
     try:
-        return {PEER: stack.enter_context(EngineProcess(PEER, contest.peer_dir, threads))}
+        yield
     except InferenceError as error:
+        if error.values.get("engine") != PEER:
+            raise
         _tell(error.told_in(system_language()))
-        return {}
+        del engines[PEER]
 
 
 def _figures(rounds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ answer(load_ms=1.0)
 rtf = {"kazeia": [1.0, 1.2, 1.1, 1.4, 1.5], "qwentts.cpp": [4.0, 5.0, 4.4, 4.2, 4.6]}[name]
 for line in sys.stdin:
     asked = json.loads(line)
+    if asked["seed"] == 2 and os.path.exists(job["model_dir"] + "/collapses-" + name):
+        os.write(2, b"Illegal instruction"); os._exit(4)
     with open(log, "a") as file: file.write(f"{name} {asked['seed']} {asked['frames']} {asked['text']}\\n")
     mine = rtf[asked["seed"] - 1] if asked["seed"] else 99.0
     answer(frames=asked["frames"], rtf=mine, ttfa_ms=100 * mine, talker_ms=10 * mine, code_predictor_ms=20 * mine,
@@ -141,12 +143,12 @@ def test_a_missing_wheel_is_one_line_and_null(
     assert {row[key] for key in row if key.startswith(("peer_", "ratio_"))} == {None}
 
 
-@pytest.mark.parametrize("how", ["refused", "broken", "absent", "other type"])
+@pytest.mark.parametrize("how", ["refused", "broken", "collapses", "absent", "other type"])
 def test_a_peer_that_fails_is_told_and_null(
     how: str, model: Path, peer: Path, log: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     talker = peer / "q8_0" / "talker.gguf"
-    if how in ("refused", "broken"):
+    if how in ("refused", "broken", "collapses"):
         (talker.parent / f"{how}-qwentts.cpp").touch()
     else:
         talker.unlink()
@@ -158,6 +160,7 @@ def test_a_peer_that_fails_is_told_and_null(
     said = {
         "refused": "no such luck",
         "broken": "Segmentation",
+        "collapses": "Illegal",
         "absent": "make_qwentts_models",
         "other type": "not q8_0",
     }
@@ -165,7 +168,7 @@ def test_a_peer_that_fails_is_told_and_null(
     assert json.loads(out)["q8_0"]["peer_rtf"] is None
 
 
-@pytest.mark.parametrize(("how", "reason"), [("refused", "no such luck"), ("broken", "Segmentation")])
+@pytest.mark.parametrize(("how", "reason"), [("refused", "luck"), ("broken", "Segmentation"), ("collapses", "Illegal")])
 def test_our_own_failure_is_one_line(
     how: str, reason: str, model: Path, peer: Path, log: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
