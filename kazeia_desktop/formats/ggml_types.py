@@ -120,7 +120,7 @@ def _quantize_q8_0(blocks: FloatArray) -> Bytes:
 
 def _quantize_q4_0(blocks: FloatArray) -> Bytes:
     largest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=1, keepdims=True), axis=1)
-    scale = largest / np.float32(-8)
+    scale = (largest + np.float32(0)) / np.float32(-8)  # of a block of -0 as of one of 0
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(scale != 0, np.float32(1) / scale, np.float32(0))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -186,8 +186,8 @@ class GgufFile:
     def __contains__(self, key: object) -> bool:
         return key in self._values
 
-    def keys(self) -> Iterator[str]:
-        """Names of the metadata."""
+    def __iter__(self) -> Iterator[str]:
+        """The metadata's keys."""
         return iter(self._values)
 
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
@@ -323,7 +323,7 @@ def _read_keys(header: _Header, count: int) -> dict[str, Value | _Array]:
         if key in values:
             raise key_problem(header.path, key, "count", 2, 1)
         try:
-            values[key] = _read_value(header, key, header.u32(f"key {key}"))
+            values[key] = _read_value(header, key, header.u32("type"))
         except ModelCorruptError as error:
             if "key" in error.values:
                 raise

@@ -9,7 +9,7 @@ def header_problem(file: Path | str, field: str, found: object, expected: object
     """The file as a whole is wrong; `field` is the technical name of what was looked at."""
     return ModelCorruptError(
         "The model file {file} is damaged: {field} is {found}, expected {expected}.",
-        file=str(file), field=field, found=_short(found), expected=expected,
+        file=str(file), field=one_line(field), found=one_line(found), expected=one_line(expected),
     )  # fmt: skip
 
 
@@ -17,7 +17,7 @@ def key_problem(file: Path | str, key: str, field: str, found: object, expected:
     """One key of the file's metadata, or of a JSON file, is wrong."""
     return ModelCorruptError(
         "The model file {file} is damaged: key {key}: {field} is {found}, expected {expected}.",
-        file=str(file), key=_short(key), field=field, found=_short(found), expected=expected,
+        file=str(file), key=one_line(key), field=one_line(field), found=one_line(found), expected=one_line(expected),
     )  # fmt: skip
 
 
@@ -25,23 +25,26 @@ def tensor_problem(file: Path | str, tensor: str, field: str, found: object, exp
     """One tensor is wrong."""
     return ModelCorruptError(
         "The model file {file} is damaged: tensor {tensor}: {field} is {found}, expected {expected}.",
-        file=str(file), tensor=_short(tensor), field=field, found=_short(found), expected=expected,
+        file=str(file), tensor=one_line(tensor), field=one_line(field), found=one_line(found),
+        expected=one_line(expected),
     )  # fmt: skip
 
 
 def missing_tensor(file: Path | str, tensor: str, expected: object = None) -> ModelCorruptError:
     """A tensor that must be there is not; `expected` is its shape, where known."""
     if expected is None:
-        return ModelCorruptError("The model file {file} lacks the tensor {tensor}.", file=str(file), tensor=tensor)
+        return ModelCorruptError(
+            "The model file {file} lacks the tensor {tensor}.", file=str(file), tensor=one_line(tensor)
+        )
     return ModelCorruptError(
         "The model file {file} lacks the tensor {tensor} (expected {expected}).",
-        file=str(file), tensor=tensor, expected=expected,
+        file=str(file), tensor=one_line(tensor), expected=one_line(expected),
     )  # fmt: skip
 
 
 def missing_key(file: Path | str, key: str) -> ModelCorruptError:
     """A key that must be there is not."""
-    return ModelCorruptError("The model file {file} lacks the key {key}.", file=str(file), key=key)
+    return ModelCorruptError("The model file {file} lacks the key {key}.", file=str(file), key=one_line(key))
 
 
 def unreadable(file: Path | str, error: OSError) -> ModelMissingError:
@@ -53,7 +56,7 @@ def unreadable(file: Path | str, error: OSError) -> ModelMissingError:
     )
 
 
-def _short(value: object) -> str:
+def one_line(value: object) -> str:
     """`value` on one line of bounded length: it may come from a hostile file."""
     text = value if isinstance(value, str) else repr(value)
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:200])

@@ -13,7 +13,7 @@ from kazeia_desktop.errors import ModelIncompatibleError
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.json_fields import Fields
 from kazeia_desktop.formats.lazy_tensor import LazyTensor
-from kazeia_desktop.formats.problems import key_problem
+from kazeia_desktop.formats.problems import key_problem, one_line
 from kazeia_desktop.formats.voice_description import (
     CODEBOOK,
     CODEBOOKS,
@@ -68,7 +68,7 @@ class PairSource:
         if projector != "qwen3tts_gen":
             raise ModelIncompatibleError(
                 "The model {path} has {key} {found}: only {expected} can be converted.",
-                path=str(mmproj.path), key=f"{_GEN}.projector_type", found=projector[:80], expected="qwen3tts_gen",
+                path=str(mmproj.path), key=f"{_GEN}.projector_type", found=one_line(projector), expected="qwen3tts_gen",
             )  # fmt: skip
         names = talker.texts("tokenizer.ggml.tokens")
         n_text = len(names) - CODEC_VOCAB
@@ -176,7 +176,7 @@ class PairSource:
         geometry = asdict(self.codec_geometry) | {"samples_per_frame": self.codec_geometry.samples_per_frame}
         sampling = Fields(path, SAMPLING)
         return VoiceDescription(
-            name=model_name(size, kind) if size else self._talker.text("general.name", "Qwen3-TTS")[:100],
+            name=model_name(size, kind) if size else one_line(self._talker.text("general.name", "Qwen3-TTS")),
             model_type=kind,
             model_size=size,
             talker=talker,

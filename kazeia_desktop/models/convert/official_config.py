@@ -10,6 +10,7 @@ from typing import Final
 
 from kazeia_desktop.errors import ModelIncompatibleError
 from kazeia_desktop.formats.json_fields import Fields
+from kazeia_desktop.formats.problems import one_line
 from kazeia_desktop.formats.voice_description import (
     CODEBOOKS,
     MODEL_TYPES,
@@ -174,7 +175,7 @@ def _same(fields: Fields, key: str, expected: object, default: object = None) ->
     if found != expected or type(found) is not type(expected):
         raise ModelIncompatibleError(
             "The model {path} has {key} {found}: only {expected} can be converted.",
-            path=str(fields.path), key=key, found=str(found)[:80], expected=expected,
+            path=str(fields.path), key=key, found=one_line(found), expected=expected,
         )  # fmt: skip
 
 

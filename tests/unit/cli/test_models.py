@@ -1,7 +1,6 @@
 """`kazeia models` on a toy catalogue; nothing here downloads."""
 
 import argparse
-import io
 import json
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from kazeia_desktop.cli import models
 from kazeia_desktop.errors import KazeiaError, UsageError
 from kazeia_desktop.models.catalog import Catalog
-from kazeia_desktop.models.fetch import Progress
 from kazeia_desktop.models.store import ModelStore
 from tests.unit.models.conftest import CONFIG, WEIGHTS, Shop, StoreMaker, make_store, models_dir, sha256, shop
 
@@ -126,42 +124,6 @@ def test_ctrl_c_says_that_it_resumes(
     monkeypatch.setattr(ModelStore, "get", interrupted)
     assert call("get", "toy") == 130
     assert capsys.readouterr().err == "Stopped. The same command goes on where it was.\n"
-
-
-def _progress(done: int, speed: float | None = None, left: float | None = None, waiting: bool = False) -> Progress:
-    return Progress("toy", "f", done, 200_000_000, speed, left, waiting)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    bar = models.ProgressBar("toy")
-    bar.show(_progress(100_000_000, 12_345_678.0, 125.9))
-    bar.show(_progress(200_000_000))
-    bar.close()
-    first, last = screen.getvalue().strip("\r\n").split("\r")
-    assert first == "toy  [############............]  50 %  100 of 200 MB  12.3 MB/s  2:05 left"
-    assert last.rstrip() == "toy  [########################] 100 %  200 of 200 MB"
-    assert len(last) == len(first), "the rest of a longer line is wiped"
-
-
-def test_plain_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", screen)
-    bar = models.ProgressBar("toy")
-    bar.show(_progress(0, waiting=True))
-    bar.show(_progress(0, waiting=True))
-    for done in range(0, 200_000_001, 1_000_000):
-        bar.show(_progress(done))
-    bar.close()
-    lines = screen.getvalue().splitlines()
-    assert lines[0] == "toy: another Kazeia is downloading it; waiting…"
-    assert len(lines) == 12 and lines[-1] == "toy  100 %  200 of 200 MB"
 
 
 def test_graphs_are_prepared_after_a_recognition_model(

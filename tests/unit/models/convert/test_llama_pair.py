@@ -1,6 +1,8 @@
 """llama.cpp's pair of files gives the model that the official directory gives."""
 
 import shutil
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +120,43 @@ def test_too_few_tokens(pair: Path, tmp_path: Path) -> None:
     (tmp_path / "talker.gguf").write_bytes(renamed)
     with pytest.raises(ModelCorruptError, match=r"tokenizer\.ggml\.tokens: length is 3"):
         open_source([tmp_path / "talker.gguf", pair / "mmproj.gguf"])
+
+
+def entries(path: Path) -> Iterator[tuple[str, int, int]]:
+    """Name, place of the value and its length of every key, then of every tensor's entry."""
+    raw, file = path.read_bytes(), GgufFile(path)
+    for name in [*file, *file.tensors]:
+        at = raw.index(struct.pack("<Q", len(name)) + name.encode()) + 8 + len(name)
+        yield name, at, 4 + 8 * len(file.tensors[name].shape) + 12 if name in file.tensors else 12
+
+
+def patch(path: Path, spot: int, data: bytes) -> None:
+    """In place: the file is large."""
+    with path.open("r+b") as file:
+        file.seek(spot)
+        file.write(data)
+
+
+@pytest.mark.parametrize("name", ["mmproj.gguf", "talker.gguf"])
+def test_every_entry_altered(pair: Path, tmp_path: Path, name: str) -> None:
+    """Each field of each key and tensor: an error of one line that names a file, or a finite model."""
+    work = tmp_path / "pair"
+    shutil.copytree(pair, work)
+    raw = (pair / name).read_bytes()
+    tried = taken = 0
+    for index, (_, at, length) in enumerate(entries(pair / name)):
+        for spot in range(at, at + length, 4):
+            value = (0, 1, 8, 26, 2**31, 2**32 - 1)[(index + spot) % 6]
+            patch(work / name, spot, struct.pack("<I", value))
+            tried += 1
+            try:
+                source = open_source([work])
+                for tensor in (source.talker["output_norm.weight"], source.code_predictor["head.3.weight"]):
+                    assert np.isfinite(tensor.array()).all()
+                taken += 1
+            except ModelError as error:
+                assert "\n" not in str(error)
+                assert str(work) in str(error)
+            patch(work / name, spot, raw[spot : spot + 4])
+    assert tried > (2000 if name == "mmproj.gguf" else 200)
+    assert taken < tried / 5
