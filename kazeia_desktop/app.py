@@ -104,9 +104,11 @@ def _choices(kind: str, paths: Paths) -> Sequence[Choice]:
             models = ModelStore(paths.models_dir, Catalog.load()).installed("stt" if kind == "stt_models" else "llm")
             return [Choice(model.name, model.name) for model in models]
         case "voices":
-            from kazeia_desktop.pipeline.builder import voices_dir
+            return _voices(paths)
+        case "tts_models":
+            from kazeia_desktop.tts.voice_store import own_voice_dirs
 
-            return [Choice(style.stem, _voice_title(style.stem)) for style in sorted(voices_dir().glob("*.bin"))]
+            return [Choice(folder.name, folder.name) for folder in own_voice_dirs(paths)]
         case _:
             return []
 
@@ -116,6 +118,22 @@ def _devices(kind: str) -> Sequence[Choice]:
 
     listed = devices.list_inputs() if kind == "inputs" else devices.list_outputs()
     return [Choice(device.name, device.name) for device in listed]
+
+
+def _voices(paths: Paths) -> Sequence[Choice]:
+    """The light voice's, the speakers of the own voice's models, and the added ones."""
+    from kazeia_desktop.errors import KazeiaError
+    from kazeia_desktop.formats.voice_manifest import load_manifest
+    from kazeia_desktop.pipeline.builder import voices_dir
+    from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dirs
+
+    found = {style.stem: _voice_title(style.stem) for style in sorted(voices_dir().glob("*.bin"))}
+    for folder in own_voice_dirs(paths):
+        with contextlib.suppress(KazeiaError):  # the window tells of a damaged model when it is loaded
+            found |= {speaker: speaker.capitalize() for speaker in load_manifest(folder).description.speakers}
+    added, _ = VoiceStore.of(paths).list()
+    found |= {voice.name: voice.name for voice in added}
+    return [Choice(name, title) for name, title in found.items()]
 
 
 def _voice_title(name: str) -> str:

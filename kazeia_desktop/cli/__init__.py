@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from kazeia_desktop import __version__, log
-from kazeia_desktop.errors import KazeiaError, UsageError
+from kazeia_desktop.errors import InferenceError, KazeiaError, UsageError
 from kazeia_desktop.translations import system_language
 
 _GROUPS = (
-    "ask", "talk", "transcribe", "chat", "say", "split",
+    "ask", "talk", "transcribe", "chat", "say", "decode", "split",
     "models", "voices", "devices", "settings", "bench", "doctor",
 )  # fmt: skip
 
@@ -43,10 +43,22 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as stop:  # argparse has printed its own line
         return stop.code if isinstance(stop.code, int) else 2
     except KazeiaError as error:
-        logging.getLogger(__name__).debug("command failed", exc_info=True)
-        sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
-        return 2 if isinstance(error, UsageError) else 1
+        return _told(error)
+    except ImportError as error:  # a library that Kazeia stands on; whatever command meets it first
+        return _told(
+            InferenceError(
+                "A part of Kazeia is missing or broken ({reason}): delete the folder .venv and run `make build`.",
+                reason=error,
+            )
+        )
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _told(error: KazeiaError) -> int:
+    """The error in one line; returns the exit code."""
+    logging.getLogger(__name__).debug("command failed", exc_info=error)
+    sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
+    return 2 if isinstance(error, UsageError) else 1

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.errors import AudioFormatError, UsageError
 from kazeia_desktop.events import Event, Notice
-from kazeia_desktop.frames import Clause, FloatArray, SpeechFrame
+from kazeia_desktop.frames import Clause, FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.translations import system_language, translate
 from kazeia_desktop.tts.base import SpeechSynthesizer
+
+if TYPE_CHECKING:
+    from kazeia_desktop.tts.qwen3_options import SpeechStats
+    from kazeia_desktop.tts.qwen3_voice import Qwen3Voice
 
 FRAMES_PER_S: Final = 12.5
 """The unit of RTF everywhere: time / (frames / 12.5)."""
@@ -40,9 +44,13 @@ def register(commands: Subparsers) -> None:
     parser.add_argument("text", metavar="TEXT", help='what to say; "-" reads standard input')
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.wav", help="write here instead of speaking")
     parser.add_argument("--voice", help="default: the setting tts.voice; `kazeia voices list` shows them")
-    parser.add_argument("--engine", choices=("auto", "kokoro", "system"), help="default: the setting tts.engine")
+    parser.add_argument(
+        "--engine", choices=("auto", "qwen3", "kokoro", "system"), help="default: the setting tts.engine"
+    )
     parser.add_argument("--language", choices=("fr", "en"), help="default: the setting tts.language")
     parser.add_argument("--seed", type=int, metavar="N", help="for voices that sample; the light voice does not")
+    parser.add_argument("--model", metavar="DIR", help="Kazeia's own voice: a directory of `kazeia models convert`")
+    parser.add_argument("--threads", type=int, metavar="N", help="Kazeia's own voice: of each of its stages")
     parser.add_argument("--stream-frames", type=int, metavar="K", help="Kazeia's own voice only")
     parser.add_argument("--codes-out", type=Path, metavar="F.npy", help="Kazeia's own voice only")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -58,6 +66,13 @@ class Said:
     spent_s: float = 0.0
     first_s: float | None = None
     cancelled: bool = False
+    stats: "list[SpeechStats]" = field(default_factory=list)
+    """One a clause, from Kazeia's own voice."""
+
+    @property
+    def codes(self) -> IntArray:
+        """(frames, 16) int32."""
+        return np.concatenate([stats.codes for stats in self.stats])
 
     @property
     def sound(self) -> FloatArray:
@@ -69,31 +84,36 @@ def run(options: argparse.Namespace) -> int:
     from kazeia_desktop.audio.wav import write_wav
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
-    from kazeia_desktop.pipeline.builder import make_synthesizer
+    from kazeia_desktop.pipeline.builder import make_synthesizer, voice_engine
+    from kazeia_desktop.tts.qwen3_voice import Qwen3Voice
 
-    for flag, value in (("--stream-frames", options.stream_frames), ("--codes-out", options.codes_out)):
-        if value is not None:
-            raise UsageError("{flag} needs Kazeia's own voice, which is not installed.", flag=flag)
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if options.text == "-" else options.text
     paths, settings = load_settings()
     settings = _with_flags(settings, options)
     clauses = _clauses(text, settings)
     if not clauses:
         raise UsageError("There is nothing to say in {text!r}.", text=text[:60])
-    if options.output is not None:
-        _check_place(options.output)
+    store = ModelStore(paths.models_dir, Catalog.load())
+    if voice_engine(settings, store, paths) != "qwen3":
+        _refuse_own_flags(options)
+    for place in (options.output, options.codes_out):
+        if place is not None:
+            _check_place(place)
     cancel = CancelToken()
     with contextlib.ExitStack() as stack:
         sink = None if options.output is not None else _loudspeaker(settings, stack)
-        voice = make_synthesizer(settings, ModelStore(paths.models_dir, Catalog.load()))
+        voice = make_synthesizer(settings, store, paths)
+        own = voice if isinstance(voice, Qwen3Voice) else None
         stack.callback(voice.close)
         stack.enter_context(_interrupt_sets(cancel))
-        said = _speak(voice, clauses, sink, cancel)
+        said = _speak(voice, clauses, sink, cancel, own)
         if sink is not None:
             sink.wait_played(_TURN, cancel)
         name = voice.name
     if options.output is not None:
         write_wav(options.output, said.sound, said.rate_hz)
+    if options.codes_out is not None:
+        np.save(options.codes_out, said.codes)
     if options.json:
         print_json(_record(said, name, options))
     elif options.output is not None:
@@ -108,10 +128,20 @@ def _with_flags(settings: Settings, options: argparse.Namespace) -> Settings:
     from kazeia_desktop.settings.store import with_value
     from kazeia_desktop.tts.voices import engine_of
 
-    for name in ("voice", "engine", "language"):
+    for name in ("voice", "engine", "language", "model", "seed", "stream_frames"):
         if getattr(options, name) is not None:
-            settings = with_value(settings, f"tts.{name}", getattr(options, name))
-    if options.engine is None and options.voice is not None and engine_of(options.voice) is not None:
+            settings = with_value(settings, f"tts.{name}", str(getattr(options, name)))
+    if options.threads is not None:
+        for stage in ("talker", "code_predictor", "codec"):
+            settings = with_value(settings, f"tts.{stage}_threads", str(options.threads))
+    if options.model is not None and options.engine is None:
+        settings = with_value(settings, "tts.engine", "qwen3")
+    if (
+        options.engine is None
+        and options.model is None
+        and options.voice is not None
+        and engine_of(options.voice) is not None
+    ):
         settings = with_value(settings, "tts.engine", engine_of(options.voice) or "auto")
     return settings
 
@@ -165,7 +195,19 @@ def _interrupt_sets(cancel: CancelToken) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _speak(voice: SpeechSynthesizer, clauses: Sequence[Clause], sink: SpeechSink | None, cancel: CancelToken) -> Said:
+def _refuse_own_flags(options: argparse.Namespace) -> None:
+    for flag in ("--stream-frames", "--codes-out", "--threads"):
+        if getattr(options, flag[2:].replace("-", "_")) is not None:
+            raise UsageError("{flag} needs Kazeia's own voice, which does not speak here.", flag=flag)
+
+
+def _speak(
+    voice: SpeechSynthesizer,
+    clauses: Sequence[Clause],
+    sink: SpeechSink | None,
+    cancel: CancelToken,
+    own: "Qwen3Voice | None",
+) -> Said:
     """All clauses; each frame goes to the loudspeaker as it comes."""
     said = Said(rate_hz=voice.sample_rate_hz)
     resumed = time.perf_counter()
@@ -179,6 +221,8 @@ def _speak(voice: SpeechSynthesizer, clauses: Sequence[Clause], sink: SpeechSink
             if sink is not None:
                 sink.write(_ended(frame, clause), cancel)
             resumed = time.perf_counter()
+        if own is not None:
+            said.stats.append(own.stats)
         if cancel.is_set():
             break
     said.cancelled = cancel.is_set()
@@ -195,17 +239,28 @@ def _record(said: Said, voice: str, options: argparse.Namespace) -> dict[str, ob
     seconds = len(sound) / said.rate_hz
     silent = float(np.mean(np.abs(sound) < _SILENCE)) if len(sound) else 1.0
     pcm = np.clip(np.round(sound * 32768.0), -32768, 32767).astype("<i2")  # as write_wav does
+    frames = sum(stats.frames for stats in said.stats)
+
+    def mean(stage: str) -> float | None:
+        """Per frame, over all clauses."""
+        if not frames:
+            return None
+        total: float = sum(getattr(stats, stage) * stats.frames for stats in said.stats)
+        return round(total / frames, 2)
+
+    stops = [stats.stop for stats in said.stats]
     return {
-        "frames": round(seconds * FRAMES_PER_S),
+        "frames": frames or round(seconds * FRAMES_PER_S),
         "chunks": len(said.sounds),
-        "seed": options.seed,
-        "stop": "cancel" if said.cancelled else "eos",
+        "seed": said.stats[0].seed if said.stats else options.seed,
+        "stop": "cancel" if said.cancelled else next((stop for stop in stops if stop != "eos"), "eos"),
+        "retries": sum(stats.retries for stats in said.stats),
         "audio_seconds": round(seconds, 3),
         "ttfa_ms": None if said.first_s is None else round(said.first_s * 1000, 1),
         "rtf": round(said.spent_s / seconds, 3) if seconds else None,
-        "talker_ms": None,
-        "code_predictor_ms": None,
-        "codec_ms": None,
+        "talker_ms": mean("talker_ms"),
+        "code_predictor_ms": mean("code_predictor_ms"),
+        "codec_ms": mean("codec_ms"),
         "rms": round(float(np.sqrt(np.mean(np.square(sound)))), 4) if len(sound) else 0.0,
         "silence_pct": round(100 * silent, 1),
         "sha256": hashlib.sha256(pcm.tobytes()).hexdigest(),

@@ -43,7 +43,7 @@ def register(commands: Subparsers) -> None:
 def _list(options: argparse.Namespace) -> int:
     from kazeia_desktop.pipeline.builder import voices_dir
     from kazeia_desktop.tts.voice_store import VoiceStore
-    from kazeia_desktop.tts.voices import BUILT_IN, voice_file
+    from kazeia_desktop.tts.voices import BUILT_IN, DEFAULT_VOICE, voice_file
 
     paths, settings = load_settings()
     ready, language = _ready_engines(paths, settings), system_language()
@@ -62,17 +62,18 @@ def _list(options: argparse.Namespace) -> int:
             models = ", ".join(f"{vector.model} {vector.width}" for vector in own.xvectors)
             print_text(f"{own.name:12} {_ENGINE:8} {'':6} {told:14} {own.consent.text}  ({models})")
         return code
+    chosen = settings.tts.voice or ("" if _ENGINE in ready else DEFAULT_VOICE)
     shown = []
     for voice in BUILT_IN:
         file = voice_file(voices_dir(), voice)
         more = {
             "file": str(file) if file is not None else None,
             "installed": voice.engine in ready,
-            "chosen": voice.name == settings.tts.voice,
+            "chosen": voice.name == chosen,
         }
         shown.append(asdict(voice) | more)
     for own in added:
-        more = {"installed": _ENGINE in ready, "chosen": own.name == settings.tts.voice}
+        more = {"installed": _ENGINE in ready, "chosen": own.name == chosen}
         shown.append(_as_record(own, store.folder_of(own.name)) | more)
     print_json({"voices": shown, "damaged": [problem.told_in(language) for problem in problems]})
     return code

@@ -18,6 +18,7 @@ from kazeia_desktop.audio.devices import effective_duplex
 from kazeia_desktop.audio.playback import Playback
 from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
 from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
+from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.chat_session import LlamaChatSession
 from kazeia_desktop.models.catalog import Catalog
@@ -29,7 +30,9 @@ from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.stt.whisper import WhisperRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.tts.kokoro import KokoroVoice
+from kazeia_desktop.tts.qwen3_voice import Qwen3Voice
 from kazeia_desktop.tts.system_voice import SystemVoice
+from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dirs
 from kazeia_desktop.tts.voices import engine_of
 from kazeia_desktop.vad.endpointing import SpeechDetector
 from kazeia_desktop.vad.silero import SileroScorer
@@ -58,17 +61,59 @@ def make_session(settings: Settings, store: ModelStore) -> ChatSession:
     return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
 
 
-def make_synthesizer(settings: Settings, store: ModelStore) -> SpeechSynthesizer:
-    """The voice that the settings name; "auto" takes the light voice where it is installed."""
-    if settings.tts.engine == "system" or (settings.tts.engine == "auto" and engine_of(settings.tts.voice) == "system"):
-        return SystemVoice(settings.tts)
-    try:
+def own_voice_dir(settings: Settings, paths: Paths) -> Path | None:
+    """The converted Qwen3-TTS model that the settings name, or the first that is installed; None: there is none.
+
+    Raises:
+        ModelMissingError: the settings name one that is not there.
+    """
+    there = {folder.name: folder for folder in own_voice_dirs(paths)}
+    name = settings.tts.model
+    if not name:
+        return next(iter(there.values()), None)
+    folder = there.get(name) or Path(name).expanduser()
+    if not (folder / voice_manifest.FILE).is_file():
+        raise ModelMissingError(
+            "There is no converted voice model {name!r}: choose {there}, or run `kazeia models convert`.",
+            name=name, there=", ".join(there) or "-",
+        )  # fmt: skip
+    return folder
+
+
+def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
+    """Which engine speaks: "qwen3", "kokoro" or "system"; "auto" takes the best that is installed.
+
+    A voice that belongs to an engine brings that engine with it.
+    """
+    if settings.tts.engine != "auto":
+        return settings.tts.engine
+    of_voice = engine_of(settings.tts.voice)
+    if of_voice == "system":
+        return of_voice
+    if of_voice is None and own_voice_dir(settings, paths) is not None:
+        return "qwen3"
+    return "kokoro" if store.state(LIGHT_VOICE_MODEL).present else "system"
+
+
+def make_synthesizer(settings: Settings, store: ModelStore, paths: Paths) -> SpeechSynthesizer:
+    """The voice that the settings name.
+
+    Raises:
+        ModelError: its model is missing or damaged. SettingsError: there is no such voice.
+        InferenceError: the system has no voice.
+    """
+    engine = voice_engine(settings, store, paths)
+    _log.info("the voice is of the engine %s", engine)
+    if engine == "qwen3":
+        folder = own_voice_dir(settings, paths)
+        if folder is None:
+            raise ModelMissingError(
+                "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."
+            )
+        return Qwen3Voice(folder, VoiceStore.of(paths), settings.tts)
+    if engine == "kokoro":
         return KokoroVoice(store.require_weights(LIGHT_VOICE_MODEL), voices_dir(), settings.tts)
-    except ModelMissingError:
-        if settings.tts.engine != "auto":
-            raise
-        _log.info("the light voice is not installed: the system's voice speaks")
-        return SystemVoice(settings.tts)
+    return SystemVoice(settings.tts)
 
 
 def build(
@@ -91,7 +136,7 @@ def build(
     makers = Makers(
         lambda changed: make_recognizer(changed, store),
         lambda changed: make_session(changed, store),
-        lambda changed: make_synthesizer(changed, store),
+        lambda changed: make_synthesizer(changed, store, paths),
     )
     opened: list[Callable[[], None]] = []
     try:
@@ -118,7 +163,7 @@ def build(
         session = make_session(settings, store)
         opened.append(session.close)
         emit(LoadProgress("tts", 0.7))
-        synthesizer = _voice(settings, store, emit)
+        synthesizer = _voice(settings, store, paths, emit)
     except BaseException:
         for release in reversed(opened):
             release()
@@ -154,10 +199,19 @@ def _opened(device: DeviceT, emit: Callable[[Event], None]) -> DeviceT | None:
     return device
 
 
-def _voice(settings: Settings, store: ModelStore, emit: Callable[[Event], None]) -> SpeechSynthesizer | None:
-    """The voice, or None with the reason told: replies are then text only."""
-    try:
-        return make_synthesizer(settings, store)
-    except KazeiaError as error:
-        emit(Failed(error.template, error.values, "models", fatal=False))
-        return None
+def _voice(
+    settings: Settings, store: ModelStore, paths: Paths, emit: Callable[[Event], None]
+) -> SpeechSynthesizer | None:
+    """The voice; where it cannot be had, the light one; where that cannot either, None: replies are text only.
+
+    Each step down is told.
+    """
+    light = settings.model_copy(update={"tts": settings.tts.model_copy(update={"engine": "kokoro", "voice": ""})})
+    for attempt in (settings, light):
+        try:
+            return make_synthesizer(attempt, store, paths)
+        except KazeiaError as error:
+            emit(Failed(error.template, error.values, "models", fatal=False))
+            if not store.state(LIGHT_VOICE_MODEL).present:
+                return None
+    return None

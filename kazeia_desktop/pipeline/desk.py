@@ -72,7 +72,7 @@ class TurnDesk:
         """Announce the end of a claimed turn and go back to rest."""
         turn.marks.set("end", time.monotonic())
         with self._lock:
-            self.emit(TurnEnded(turn.id, reply, reason, turn_metrics(turn.marks)))
+            self.emit(TurnEnded(turn.id, reply, reason, turn_metrics(turn)))
             if self._current is None and self._state is not State.HEARING:
                 self._enter(self._resting)
 

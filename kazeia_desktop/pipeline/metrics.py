@@ -1,6 +1,9 @@
 """The times of a turn, by the names that `kazeia ask` prints."""
 
-from kazeia_desktop.pipeline.turn import TurnMarks
+from collections.abc import Sequence
+
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.tts.base import SpeechFigures
 
 SPANS: dict[str, tuple[str, str]] = {
     "endpoint_ms": ("speech_end", "endpoint"),
@@ -18,6 +21,29 @@ sample handed to the device; end is the last one played, or written to a file.
 """
 
 
-def turn_metrics(marks: TurnMarks) -> dict[str, float | None]:
-    """Milliseconds by name; None for what did not happen in this turn."""
-    return {name: marks.between_ms(*span) for name, span in SPANS.items()}
+VOICE_FIGURES = ("talker_ms", "code_predictor_ms", "codec_ms", "tts_rtf", "tts_retries")
+"""What a voice tells of a turn: ms per frame of its stages, time / length of the sound, and clauses begun again."""
+
+
+def turn_metrics(turn: Turn) -> dict[str, float | None]:
+    """Milliseconds by name, and the voice's figures; None for what did not happen or cannot be told."""
+    times = {name: turn.marks.between_ms(*span) for name, span in SPANS.items()}
+    return times | _of_clauses(tuple(turn.clauses))
+
+
+def _of_clauses(clauses: Sequence[SpeechFigures]) -> dict[str, float | None]:
+    """The mean over all frames of the turn."""
+    frames = sum(clause.frames for clause in clauses)
+    if not frames:
+        return dict.fromkeys(VOICE_FIGURES)
+
+    def mean(values: Sequence[float]) -> float:
+        return round(sum(v * c.frames for v, c in zip(values, clauses, strict=True)) / frames, 3)
+
+    return {
+        "talker_ms": mean([clause.talker_ms for clause in clauses]),
+        "code_predictor_ms": mean([clause.code_predictor_ms for clause in clauses]),
+        "codec_ms": mean([clause.codec_ms for clause in clauses]),
+        "tts_rtf": mean([clause.rtf for clause in clauses]),
+        "tts_retries": sum(clause.retries for clause in clauses),
+    }

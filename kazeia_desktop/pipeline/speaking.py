@@ -7,7 +7,7 @@ from typing import Final
 
 from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
-from kazeia_desktop.events import ClauseStarted, Level, State
+from kazeia_desktop.events import ClauseStarted, Level, Notice, State
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.pipeline.answering import Reload, reloaded
 from kazeia_desktop.pipeline.desk import TurnDesk
@@ -16,6 +16,8 @@ from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.tts.base import SpeechSynthesizer
 
 _WATCH_PERIOD_S: Final = 0.05
+_SURE_FRAMES: Final = 12
+"""A second of sound: the start of a shorter one weighs too much."""
 
 
 class SpeakStage:
@@ -38,6 +40,7 @@ class SpeakStage:
         self._sink = sink
         self._finish = finish
         self._fail = fail
+        self._told_slow = False
         self._playing = 0  # turn that the watcher was told of
 
     def run(self) -> None:
@@ -61,6 +64,8 @@ class SpeakStage:
             for frame in self.synthesizer.synthesize(clause, turn.cancel):
                 if len(frame.samples):
                     turn.marks.set("first_sample", time.monotonic())
+                if frame.end_of_clause:
+                    self._account(turn, self.synthesizer)
                 self._write(turn, clause, frame, self._sink)
         except Cancelled:
             return
@@ -68,6 +73,22 @@ class SpeakStage:
             self._fail(turn, error, "devices")
         except KazeiaError as error:
             self._fail(turn, error, "retry")
+
+    def _account(self, turn: Turn, voice: SpeechSynthesizer) -> None:
+        """Keep the clause's figures; tell once when this machine is too slow for the voice."""
+        figures = voice.figures
+        if figures is None:
+            return
+        turn.clauses.append(figures)
+        if figures.rtf > 1.0 and figures.frames >= _SURE_FRAMES and not self._told_slow:
+            self._told_slow = True
+            self._desk.emit(
+                Notice(
+                    "On this machine Kazeia's own voice takes {rtf} times as long as it speaks. The light voice is "
+                    "faster: choose the engine “kokoro” in the settings, under Voice.",
+                    {"rtf": round(figures.rtf, 1)},
+                )
+            )
 
     def _write(self, turn: Turn, clause: Clause, frame: SpeechFrame, sink: SpeechSink) -> None:
         ends = frame.end_of_clause and clause.last

@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass, field
 
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.tts.base import SpeechFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,8 @@ class Turn:
     typed: bool = False
     cancel: CancelToken = field(default_factory=CancelToken)
     marks: "TurnMarks" = field(default_factory=lambda: TurnMarks())
+    clauses: list[SpeechFigures] = field(default_factory=list)
+    """What each spoken clause took, from a voice that can tell; written by the voice's thread."""
 
 
 class TurnMarks:

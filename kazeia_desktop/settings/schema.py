@@ -28,7 +28,7 @@ class Shown:
     """How a setting is shown. Attached to the field as annotation metadata.
 
     title, help: (French, English). unit: as written after the value, "" for none.
-    choices_from: "inputs", "outputs", "stt_models", "llm_models" or "voices": offer what is there.
+    choices_from: "inputs", "outputs", "stt_models", "llm_models", "tts_models" or "voices": offer what is there.
     """
 
     title: tuple[str, str]
@@ -171,22 +171,77 @@ class LlmSettings(Section):
 class TtsSettings(Section):
     """The voice."""
 
-    engine: Annotated[Literal["auto", "kokoro", "system"], Shown(
+    engine: Annotated[Literal["auto", "qwen3", "kokoro", "system"], Shown(
         ("Moteur", "Engine"),
-        ("« auto » prend la meilleure voix installée.", "“auto” takes the best voice installed."),
+        ("« auto » prend la meilleure voix installée : « qwen3 », la voix propre de Kazeia, puis « kokoro », la voix "
+         "légère, puis celle du système.",
+         "“auto” takes the best voice installed: “qwen3”, Kazeia's own, then “kokoro”, the light voice, then the "
+         "system's."),
         Apply.RELOAD)] = "auto"
+    model: Annotated[str, Shown(
+        ("Modèle de la voix propre", "Model of Kazeia's own voice"),
+        ("Dossier d'un modèle Qwen3-TTS converti. Vide : le premier installé.",
+         "Folder of a converted Qwen3-TTS model. Empty: the first installed."), Apply.RELOAD,
+        choices_from="tts_models")] = ""
     voice: Annotated[str, Shown(
-        ("Voix", "Voice"), ("", ""), Apply.NEXT_CLAUSE, choices_from="voices")] = "ff_siwis"
+        ("Voix", "Voice"), ("Vide : celle du moteur.", "Empty: the engine's own."), Apply.NEXT_CLAUSE,
+        choices_from="voices")] = ""
     language: Annotated[Literal["fr", "en"], Shown(
         ("Langue parlée par Kazeia", "Language Kazeia speaks"), ("", ""), Apply.NEXT_CLAUSE)] = "fr"
     speed: Annotated[float, Field(ge=0.5, le=2.0), Shown(
-        ("Débit", "Speed"), ("1 : naturel.", "1: natural."), Apply.NEXT_CLAUSE)] = 1.0
+        ("Débit", "Speed"), ("1 : naturel. Sans effet sur la voix propre.", "1: natural. Without effect on Kazeia's "
+         "own voice."), Apply.NEXT_CLAUSE)] = 1.0
     threads: Annotated[int, Field(ge=1, le=32), Shown(
-        ("Threads", "Threads"), ("Cœurs utilisés pour parler.", "Cores used to speak."), Apply.RELOAD)] = 2
+        ("Threads", "Threads"), ("Cœurs utilisés par la voix légère.", "Cores used by the light voice."),
+        Apply.RELOAD)] = 2
     early_comma: Annotated[bool, Shown(
         ("Commencer à la première virgule", "Start at the first comma"),
         ("La première proposition est dite plus tôt.", "The first clause is spoken sooner."),
         Apply.NEXT_TURN)] = True
+    text_mode: Annotated[Literal["whole", "streamed"], Shown(
+        ("Texte de la voix propre", "Text of Kazeia's own voice"),
+        ("« whole » lit la phrase entière avant de parler : plus juste. « streamed » commence au premier mot.",
+         "“whole” reads the whole clause before it speaks: more exact. “streamed” begins at the first word."),
+        Apply.NEXT_CLAUSE)] = "whole"
+    stream_frames: Annotated[int, Field(ge=0, le=8), Shown(
+        ("Trames par morceau", "Frames a piece"),
+        ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",
+         "Frames of 80 ms decoded at a time. 0: the whole clause at once."), Apply.NEXT_CLAUSE)] = 4
+    talker_threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads du locuteur", "Talker threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
+    code_predictor_threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads du prédicteur de codes", "Code predictor threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
+    codec_threads: Annotated[int, Field(ge=1, le=32), Shown(
+        ("Threads du décodeur", "Codec threads"), ("", ""), Apply.RELOAD)] = 2
+    seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
+        ("Graine de la voix", "Seed of the voice"),
+        ("-1 : au hasard à chaque phrase, sauf sans voix choisie.",
+         "-1: random for each clause, except where no voice is chosen."), Apply.NEXT_CLAUSE)] = -1
+    talker_temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
+        ("Température du locuteur", "Talker temperature"),
+        ("0 : toujours la même voix, mais surtout du silence.", "0: always the same, but mostly silence."),
+        Apply.NEXT_CLAUSE)] = 0.9
+    talker_top_k: Annotated[int, Field(ge=0, le=3072), Shown(
+        ("Top-k du locuteur", "Talker top-k"), ("0 : sans limite.", "0: no limit."), Apply.NEXT_CLAUSE)] = 50
+    talker_top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
+        ("Top-p du locuteur", "Talker top-p"), ("1 : sans effet.", "1: no effect."), Apply.NEXT_CLAUSE)] = 1.0
+    talker_repetition_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
+        ("Pénalité de répétition du locuteur", "Talker repetition penalty"), ("1 : sans effet.", "1: no effect."),
+        Apply.NEXT_CLAUSE)] = 1.05
+    talker_penalty_frames: Annotated[int, Field(ge=0, le=1000), Shown(
+        ("Trames pénalisées", "Frames penalised"), ("0 : toutes.", "0: all."), Apply.NEXT_CLAUSE)] = 0
+    code_predictor_temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
+        ("Température du prédicteur", "Code predictor temperature"), ("", ""), Apply.NEXT_CLAUSE)] = 0.9
+    code_predictor_top_k: Annotated[int, Field(ge=0, le=2048), Shown(
+        ("Top-k du prédicteur", "Code predictor top-k"), ("0 : sans limite.", "0: no limit."),
+        Apply.NEXT_CLAUSE)] = 50
+    code_predictor_top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
+        ("Top-p du prédicteur", "Code predictor top-p"), ("1 : sans effet.", "1: no effect."),
+        Apply.NEXT_CLAUSE)] = 1.0
+    code_predictor_repetition_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
+        ("Pénalité de répétition du prédicteur", "Code predictor repetition penalty"),
+        ("Sur les codes de la même trame. 1 : sans effet.", "Over the codes of the same frame. 1: no effect."),
+        Apply.NEXT_CLAUSE)] = 1.0
 
 
 class AppearanceSettings(Section):

@@ -52,6 +52,8 @@ class SettingsStore:
             return Settings()
         except UnicodeDecodeError:
             return self._set_aside("it is not UTF-8 text")
+        if not text.strip():
+            return self._set_aside("it is empty")
         try:
             tree = migrations.migrate(tomllib.loads(text))
             return Settings.model_validate(tree)

@@ -1,11 +1,28 @@
 """What the conversation needs of a voice."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import TtsSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechFigures:
+    """What one clause took, from a voice that can tell.
+
+    frames: of 80 ms. rtf: time / length of the sound. Milliseconds are per frame. retries: how often it was begun
+    again because the model did not end by itself.
+    """
+
+    frames: int
+    rtf: float
+    talker_ms: float
+    code_predictor_ms: float
+    codec_ms: float
+    retries: int
 
 
 class SpeechSynthesizer(Protocol):
@@ -22,6 +39,11 @@ class SpeechSynthesizer(Protocol):
     @property
     def sample_rate_hz(self) -> int:
         """Rate of every frame."""
+        ...
+
+    @property
+    def figures(self) -> SpeechFigures | None:
+        """Of the last clause; None for a voice that has none."""
         ...
 
     def synthesize(self, clause: Clause, cancel: CancelToken) -> Iterator[SpeechFrame]:

@@ -17,7 +17,7 @@ from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.phonemes import espeak, phonemes
 from kazeia_desktop.tts.pieces import cut_into_pieces
 from kazeia_desktop.tts.shaping import pause_after, shaped
-from kazeia_desktop.tts.voices import load_phoneme_ids, load_style
+from kazeia_desktop.tts.voices import DEFAULT_VOICE, load_phoneme_ids, load_style
 
 RATE_HZ: Final = 24_000
 _INPUTS: Final = {"tokens", "style", "speed"}
@@ -55,6 +55,7 @@ class KokoroVoice:
     """
 
     sample_rate_hz = RATE_HZ
+    figures = None
 
     def __init__(self, model_file: Path, voices_dir: Path, settings: TtsSettings) -> None:
         espeak()
@@ -65,8 +66,8 @@ class KokoroVoice:
         self._run([self._ids["a"]], self._chosen, CancelToken())  # a model that loads but cannot run is told now
 
     def _choose(self, settings: TtsSettings) -> _Chosen:
-        style = load_style(self._voices_dir, settings.voice)
-        return _Chosen(settings.voice, style, settings.language, settings.speed)
+        name = settings.voice or DEFAULT_VOICE
+        return _Chosen(name, load_style(self._voices_dir, name), settings.language, settings.speed)
 
     @property
     def name(self) -> str:

@@ -19,11 +19,11 @@ from kazeia_desktop._native import CodePredictor, CodePredictorModel, Pcg32, Sam
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.voice_description import Sampling
-from kazeia_desktop.formats.voice_manifest import TALKER, VoiceManifest
+from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
-from kazeia_desktop.tts.qwen3_files import load_code_predictor, load_talker, open_model
+from kazeia_desktop.tts.qwen3_files import load_code_predictor, load_talker
 from kazeia_desktop.tts.qwen3_generator import FrameGenerator, Speech
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
 from kazeia_desktop.tts.qwen3_prompt import PromptBuilder
@@ -53,7 +53,7 @@ class Qwen3Tts:
         talker: TalkerModel,
         code_predictor: CodePredictorModel,
         codec: CodecDecoder,
-        speaker_encoder: SpeakerEncoder | None,
+        model_dir: Path,
         threads: int,
     ) -> None:
         self.manifest = manifest
@@ -62,7 +62,8 @@ class Qwen3Tts:
         self._talker_model = talker
         self._code_predictor_model = code_predictor
         self._codec = codec
-        self._speaker_encoder = speaker_encoder
+        self._model_dir = model_dir
+        self._speaker_encoder: SpeakerEncoder | None = None
         self._text = TextTokenizer(talker)
         self._prompts = PromptBuilder(self._description, talker_file.tensor("token_embd.weight"))
         self._threads = threads
@@ -80,12 +81,23 @@ class Qwen3Tts:
         Raises:
             ModelError: a file is missing, damaged, or of another kind; says which, and which part of it.
         """
-        manifest = open_model(Path(model_dir))
-        talker_file, talker = load_talker(Path(model_dir), manifest)
-        code_predictor = load_code_predictor(Path(model_dir), manifest)
-        codec = CodecDecoder.load(Path(model_dir), codec_threads or threads)
-        encoder = SpeakerEncoder.load(Path(model_dir), threads) if manifest.description.speaker_encoder else None
-        return cls(manifest, talker_file, talker, code_predictor, codec, encoder, threads)
+        model_dir = Path(model_dir)
+        manifest = load_manifest(model_dir)
+        talker_file, talker = load_talker(model_dir, manifest)
+        code_predictor = load_code_predictor(model_dir, manifest)
+        codec = CodecDecoder.load(model_dir, codec_threads or threads)
+        return cls(manifest, talker_file, talker, code_predictor, codec, model_dir, threads)
+
+    @property
+    def speaker_encoder(self) -> SpeakerEncoder | None:
+        """What learns voices, loaded when it is first asked for; None for a model that cannot.
+
+        Raises:
+            ModelError: its file is missing or damaged.
+        """
+        if self._speaker_encoder is None and self._description.speaker_encoder is not None:
+            self._speaker_encoder = SpeakerEncoder.load(self._model_dir, self._threads)
+        return self._speaker_encoder
 
     @property
     def sample_rate_hz(self) -> int:
@@ -119,11 +131,12 @@ class Qwen3Tts:
         Raises:
             InferenceError: the model has no speaker encoder, or the sound is too short or not finite.
         """
-        if self._speaker_encoder is None:
+        encoder = self.speaker_encoder
+        if encoder is None:
             raise InferenceError(
                 "The voice model {model} cannot learn voices: use one of its own.", model=self._description.name
             )
-        return self._speaker_encoder.embed(audio)
+        return encoder.embed(audio)
 
     def frame_embeds(self, codes: IntArray) -> FloatArray:
         """(T, 16) int32 codes to (T, hidden): the sum of the 16 embeddings, and tts_pad."""
@@ -191,6 +204,7 @@ class Qwen3Tts:
         """
         with self._lock:
             began = time.perf_counter()
+            kept_s = 0.0
             self.stats = stats = SpeechStats()
             source = _Pieces([text] if isinstance(text, str) else text)
             seed = secrets.randbits(31) if options.seed is None else options.seed
@@ -205,7 +219,10 @@ class Qwen3Tts:
                         continue
                     if stats.ttfa_ms is None:
                         stats.ttfa_ms = (time.perf_counter() - began) * 1000
+                    mark = time.perf_counter()
                     yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
+                    kept_s += time.perf_counter() - mark
+                stats.elapsed_s = time.perf_counter() - began - kept_s
                 self._account(stats, stream)
                 if cancel.is_set():
                     stats.stop = "cancel"

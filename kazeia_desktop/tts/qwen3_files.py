@@ -6,14 +6,9 @@ from kazeia_desktop._native import CodePredictorModel, TalkerError, TalkerModel
 from kazeia_desktop.errors import ModelCorruptError
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
-from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, TALKER, VoiceManifest, load_manifest
+from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, TALKER, VoiceManifest
 
 _TYPES: dict[int, str] = {GgmlType.F32: "f32", GgmlType.F16: "f16", GgmlType.Q8_0: "q8_0", GgmlType.Q4_0: "q4_0"}
-
-
-def open_model(model_dir: Path) -> VoiceManifest:
-    """The directory's manifest, checked. Raises ModelError."""
-    return load_manifest(model_dir)
 
 
 def load_talker(model_dir: Path, manifest: VoiceManifest) -> tuple[GgufFile, TalkerModel]:

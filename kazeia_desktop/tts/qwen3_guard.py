@@ -49,4 +49,6 @@ class LoopDetector:
         if len(self._last) < LOOP_FRAMES + LONGEST_PERIOD:
             return False
         codes = list(self._last)
-        return any(codes[-LOOP_FRAMES:] == codes[-LOOP_FRAMES - period : -period] for period in range(1, LONGEST_PERIOD + 1))
+        return any(
+            codes[-LOOP_FRAMES:] == codes[-LOOP_FRAMES - period : -period] for period in range(1, LONGEST_PERIOD + 1)
+        )

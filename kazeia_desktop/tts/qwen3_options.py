@@ -42,6 +42,7 @@ class SpeechStats:
 
     Attributes:
         stop: why it ended: "eos", "budget", "silence", "loop" or "cancel".
+        elapsed_s: from the call to the last sound, without the time that the caller kept a piece.
         retries: 1 if it had to be begun again with another seed.
         profile: per frame: talker, layers and heads of the code predictor, sampling, host (Python), waiting.
         codes: (frames, 16) int32.
@@ -52,6 +53,7 @@ class SpeechStats:
     seed: int = 0
     stop: Stop = "eos"
     retries: int = 0
+    elapsed_s: float = 0.0
     ttfa_ms: float | None = None
     talker_ms: float = 0.0
     code_predictor_ms: float = 0.0

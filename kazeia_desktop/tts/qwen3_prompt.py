@@ -122,5 +122,7 @@ class PromptBuilder:
         code = self._told.languages.get(name)
         if code is None:
             there = ", ".join([AUTO, *self._told.languages])
-            raise SettingsError("The voice does not speak {language!r}: choose {there}.", language=language, there=there)
+            raise SettingsError(
+                "The voice does not speak {language!r}: choose {there}.", language=language, there=there
+            )
         return code

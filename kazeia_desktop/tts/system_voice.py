@@ -55,6 +55,7 @@ class SystemVoice:
     """
 
     sample_rate_hz = RATE_HZ
+    figures = None
 
     def __init__(self, settings: TtsSettings) -> None:
         self._settings = settings

@@ -36,10 +36,12 @@ class Voice:
     source: str
 
 
+DEFAULT_VOICE: Final = "ff_siwis"
+"""Of the light voice."""
 SYSTEM_VOICE: Final = "espeak-ng"
 
 BUILT_IN: Final = (
-    Voice("ff_siwis", "kokoro", "fr", ("fr", "en"), "Apache-2.0, CC BY", "Kokoro-82M; speaker of the SIWIS corpus"),
+    Voice(DEFAULT_VOICE, "kokoro", "fr", ("fr", "en"), "Apache-2.0, CC BY", "Kokoro-82M; speaker of the SIWIS corpus"),
     Voice(SYSTEM_VOICE, "system", "fr", ("fr", "en"), "GPL-3.0", "the system's voice, as a last resort"),
 )
 

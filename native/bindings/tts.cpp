@@ -74,8 +74,13 @@ kazeia::TensorMap tensor_map(const py::dict& tensors) {
 }
 
 struct PyCodePredictorModel {
-  PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab, py::dict given)
-      : tensors(std::move(given)), model(make(shape, talker_hidden, talker_vocab, tensor_map(tensors))) {}
+  PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab, const py::dict& given)
+      : model(make(shape, talker_hidden, talker_vocab, tensor_map(given))) {
+    // All else is packed: its memory, mapped from the file, can go.
+    for (const auto& [name, value] : given) {
+      if (name.cast<std::string>().rfind("codec_embd.", 0) == 0) tables[name] = value;
+    }
+  }
 
   static kazeia::CodePredictorModel make(const py::dict& values, std::size_t talker_hidden, std::size_t talker_vocab,
                                          const kazeia::TensorMap& views) {
@@ -89,7 +94,7 @@ struct PyCodePredictorModel {
     return kazeia::CodePredictorModel(shape, views);
   }
 
-  py::dict tensors;  // keeps the embedding tables' memory
+  py::dict tables;  // keeps the embedding tables' memory
   kazeia::CodePredictorModel model;
 };
 
@@ -245,7 +250,7 @@ void add_tts(py::module_& module) {
       .def(py::init<>())
       .def("sample", &sample, py::arg("logits"), py::arg("options"), py::arg("random"), py::arg("history"));
   py::class_<PyCodePredictorModel, std::shared_ptr<PyCodePredictorModel>>(module, "CodePredictorModel")
-      .def(py::init<const py::dict&, std::size_t, std::size_t, py::dict>(), py::arg("shape"), py::arg("talker_hidden"),
+      .def(py::init<const py::dict&, std::size_t, std::size_t, const py::dict&>(), py::arg("shape"), py::arg("talker_hidden"),
            py::arg("talker_vocab"), py::arg("tensors"))
       .def_property_readonly("n_bytes_per_frame",
                              [](const PyCodePredictorModel& self) { return self.model.n_bytes_per_frame(); });

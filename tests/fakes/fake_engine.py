@@ -172,6 +172,7 @@ class FakeHost:
             "outputs": [Choice("hdmi", "HDMI")],
             "stt_models": [Choice("whisper-base", "whisper-base")],
             "llm_models": [Choice("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b"), Choice("smollm2-135m", "smollm2-135m")],
+            "tts_models": [],
             "voices": [Choice("ff_siwis", "Siwis")],
         }[kind]
 

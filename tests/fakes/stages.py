@@ -168,6 +168,7 @@ class FakeSynthesizer:
 
     name = "fake voice"
     sample_rate_hz = RATE_HZ
+    figures = None
 
     def __init__(self) -> None:
         self.gate = Gate()

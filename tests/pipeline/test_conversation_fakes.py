@@ -6,6 +6,7 @@ import pytest
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.events import ClauseStarted, Failed, Notice, State, StateChanged, TurnEnded, TurnStarted, UserText
+from kazeia_desktop.pipeline.metrics import SPANS
 from tests.fakes.stages import FakeConversation, until
 
 pytestmark = pytest.mark.pipeline
@@ -21,7 +22,7 @@ def test_a_spoken_turn_is_answered_clause_by_clause_and_remembered() -> None:
         assert (end.reason, end.reply) == ("done", ALL)
         assert fake.voice.spoken == ["Bonjour à vous.", "Il fait beau.", "Au revoir."]
         assert fake.session.history == [("Quel temps fait-il ?", ALL)]
-        assert all(end.metrics[name] is not None for name in end.metrics)
+        assert all(end.metrics[name] is not None for name in SPANS)
         assert fake.watcher.wait_for(StateChanged, state=State.LISTENING)
 
 

@@ -18,6 +18,9 @@ def literal_choice(value: str, words: Words) -> Choice:
         "half": tr("No (half)"),
         "system": tr("The system's voice"),
         "kokoro": "Kokoro",
+        "qwen3": tr("Kazeia's own voice"),
+        "whole": tr("Whole clause"),
+        "streamed": tr("Word by word"),
     }
     return Choice(value, names.get(value, value))
 

@@ -13,8 +13,8 @@ import pytest
 pytestmark = pytest.mark.unit
 
 _KEYS = {
-    "frames", "chunks", "stop", "audio_seconds", "ttfa_ms", "rtf", "talker_ms", "code_predictor_ms", "codec_ms", "rms",
-    "silence_pct", "sha256", "voice", "seed", "output",
+    "frames", "chunks", "stop", "retries", "audio_seconds", "ttfa_ms", "rtf", "talker_ms", "code_predictor_ms",
+    "codec_ms", "rms", "silence_pct", "sha256", "voice", "seed", "output",
 }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ class Voice:
 
     name = "test"
     sample_rate_hz = RATE
+    figures = None
     closed = 0
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ def voice(kazeia_home: Path, monkeypatch: pytest.MonkeyPatch) -> Voice:
     Loudspeaker.made = []
     made = Voice()
     monkeypatch.setattr(playback, "Playback", Loudspeaker)
-    monkeypatch.setattr(builder, "make_synthesizer", lambda settings, store: made)
+    monkeypatch.setattr(builder, "make_synthesizer", lambda settings, store, paths: made)
     return made
 
 
@@ -112,7 +113,7 @@ def test_flags_become_settings(
 ) -> None:
     asked: list[Settings] = []
 
-    def make(settings: Settings, store: object) -> Voice:
+    def make(settings: Settings, store: object, paths: object) -> Voice:
         asked.append(settings)
         return voice
 

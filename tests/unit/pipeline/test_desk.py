@@ -7,8 +7,9 @@ import pytest
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.events import Event, Failed, State, StateChanged, TurnEnded, TurnStarted
 from kazeia_desktop.pipeline.desk import TurnDesk
-from kazeia_desktop.pipeline.metrics import SPANS, turn_metrics
-from kazeia_desktop.pipeline.turn import Turn, TurnMarks
+from kazeia_desktop.pipeline.metrics import SPANS, VOICE_FIGURES, turn_metrics
+from kazeia_desktop.pipeline.turn import Turn
+from kazeia_desktop.tts.base import SpeechFigures
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +32,7 @@ def test_a_turn_begins_is_claimed_once_and_ends() -> None:
     assert events[1:] == [
         TurnStarted(1, True),
         StateChanged(State.THINKING),
-        TurnEnded(1, "Oui.", "done", turn_metrics(turn.marks)),
+        TurnEnded(1, "Oui.", "done", turn_metrics(turn)),
         StateChanged(State.LISTENING),
     ]
 
@@ -88,12 +89,13 @@ def test_many_threads_claim_one_turn_once() -> None:
 
 
 def test_metrics_are_ms_between_marks_and_none_where_one_is_missing() -> None:
-    marks = TurnMarks()
+    turn = Turn(1)
+    marks = turn.marks
     marks.set("speech_end", 10.0)
     marks.set("endpoint", 10.6)
     marks.set("endpoint", 99.0)  # only the first counts
-    figures = turn_metrics(marks)
-    assert list(figures) == list(SPANS)
+    figures = turn_metrics(turn)
+    assert list(figures) == [*SPANS, *VOICE_FIGURES]
     assert figures["endpoint_ms"] == 600.0
     assert figures["stt_ms"] is None
 
@@ -104,3 +106,12 @@ def test_turns_have_their_own_tokens_and_clocks() -> None:
     one.marks.set("prompt", 1.0)
     assert not two.cancel.is_set()
     assert two.marks.between_ms("prompt", "prompt") is None
+
+
+def test_the_voices_figures_are_means_over_the_frames_of_the_turn() -> None:
+    turn = Turn(1)
+    assert all(turn_metrics(turn)[name] is None for name in VOICE_FIGURES)
+    turn.clauses.append(SpeechFigures(10, 0.5, 20.0, 60.0, 30.0, 0))
+    turn.clauses.append(SpeechFigures(30, 1.5, 40.0, 100.0, 50.0, 1))
+    figures = turn_metrics(turn)
+    assert [figures[name] for name in VOICE_FIGURES] == [35.0, 90.0, 45.0, 1.25, 1]

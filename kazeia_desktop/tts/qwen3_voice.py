@@ -1,0 +1,142 @@
+"""Kazeia's own voice as the conversation uses it: clauses in, sound out, choices from the settings."""
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from kazeia_desktop.formats.voice_description import Sampling
+from kazeia_desktop.frames import Clause, SpeechFrame
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import TtsSettings
+from kazeia_desktop.tts.base import SpeechFigures
+from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
+from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
+from kazeia_desktop.tts.voice_store import VoiceStore
+
+_log = logging.getLogger(__name__)
+
+NO_VOICE_SEED: Final = 1
+"""Without a voice the seed alone makes the speaker: the same one in every clause."""
+_NOTHING: Final = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What a clause is spoken with; replaced as a whole, so a clause never mixes two."""
+
+    name: str
+    voice: Voice
+    options: SpeechOptions
+    threads: tuple[int, int]
+
+
+class Qwen3Voice:
+    """SpeechSynthesizer on the native engine.
+
+    Args:
+        model_dir: written by `kazeia models convert`.
+        voices: the added voices.
+    Raises:
+        ModelError: the model is missing or damaged.
+        SettingsError: there is no such voice.
+    """
+
+    def __init__(self, model_dir: Path, voices: VoiceStore, settings: TtsSettings) -> None:
+        self._tts: Qwen3Tts | None = Qwen3Tts.load(model_dir, settings.talker_threads, settings.codec_threads)
+        self._voices = voices
+        self.sample_rate_hz = self._tts.sample_rate_hz
+        self._model = self._tts.manifest.description.name
+        self._figures: SpeechFigures | None = None
+        self._chosen = self._choose(self._tts, settings)
+        self._threads = (settings.talker_threads, settings.talker_threads)
+
+    @property
+    def name(self) -> str:
+        """See SpeechSynthesizer."""
+        return f"{self._model}, {self._chosen.name}"
+
+    @property
+    def figures(self) -> SpeechFigures | None:
+        """See SpeechSynthesizer."""
+        return self._figures
+
+    @property
+    def stats(self) -> SpeechStats:
+        """All that the engine knows of the last clause."""
+        return self._tts.stats if self._tts is not None else SpeechStats()
+
+    def apply(self, settings: TtsSettings) -> None:
+        """See SpeechSynthesizer. A voice that is not there raises SettingsError and leaves the one before."""
+        if self._tts is not None:
+            self._chosen = self._choose(self._tts, settings)
+
+    def close(self) -> None:
+        """See SpeechSynthesizer."""
+        self._tts = None
+
+    def synthesize(self, clause: Clause, cancel: CancelToken) -> Iterator[SpeechFrame]:
+        """See SpeechSynthesizer."""
+        tts, chosen = self._tts, self._chosen
+        self._figures = None
+        if tts is None or cancel.is_set():
+            return
+        if not clause.spoken:
+            yield SpeechFrame(clause.turn_id, clause.index, _NOTHING, self.sample_rate_hz, end_of_clause=True)
+            return
+        if chosen.threads != self._threads:
+            tts.set_threads(*chosen.threads)
+            self._threads = chosen.threads
+        for frame in tts.synthesize(clause.spoken, chosen.voice, chosen.options, cancel):
+            if frame.end_of_clause:
+                self._account(tts.stats)
+            yield dataclasses.replace(frame, turn_id=clause.turn_id, clause_index=clause.index)
+
+    def _account(self, stats: SpeechStats) -> None:
+        if stats.stop not in ("eos", "cancel"):
+            _log.info("a clause of %d frames was stopped: %s", stats.frames, stats.stop)
+        if stats.frames:
+            self._figures = SpeechFigures(
+                stats.frames, stats.elapsed_s * FRAMES_PER_S / stats.frames, stats.talker_ms,
+                stats.code_predictor_ms, stats.codec_ms, stats.retries,
+            )  # fmt: skip
+
+    def _choose(self, tts: Qwen3Tts, settings: TtsSettings) -> _Chosen:
+        name, voice = self._voice(tts, settings.voice)
+        seed = settings.seed if settings.seed >= 0 else None
+        if voice is None and seed is None:
+            seed = NO_VOICE_SEED
+        options = SpeechOptions(
+            language=settings.language,
+            text_mode=settings.text_mode,
+            seed=seed,
+            stream_frames=settings.stream_frames,
+            talker=Sampling(
+                settings.talker_temperature, settings.talker_top_k, settings.talker_top_p,
+                settings.talker_repetition_penalty,
+            ),
+            code_predictor=Sampling(
+                settings.code_predictor_temperature, settings.code_predictor_top_k, settings.code_predictor_top_p,
+                settings.code_predictor_repetition_penalty,
+            ),
+            penalty_window=settings.talker_penalty_frames,
+        )  # fmt: skip
+        return _Chosen(name, voice, options, (settings.talker_threads, settings.code_predictor_threads))
+
+    def _voice(self, tts: Qwen3Tts, name: str) -> tuple[str, Voice]:
+        """An added voice, one of the model's own speakers, or none."""
+        told = tts.manifest.description
+        if name.lower() in told.speakers:
+            return name.lower(), name.lower()
+        if name:
+            return name, self._voices.xvector_for(
+                self._voices.get(name), told.name, told.talker.hidden, tts.speaker_encoder
+            )
+        if told.speakers:
+            first = next(iter(told.speakers))
+            return first, first
+        return f"seed {NO_VOICE_SEED}", None
