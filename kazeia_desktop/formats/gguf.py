@@ -44,6 +44,7 @@ _SCALARS: Final = {
     10: struct.Struct("<Q"), 11: struct.Struct("<q"), 12: struct.Struct("<d"),
 }  # fmt: skip
 _BOOL: Final = 7
+_KIND_NAMES: Final = ("u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64")
 _U32: Final = struct.Struct("<I")
 _U64: Final = struct.Struct("<Q")
 _READABLE: Final = tuple(GgmlType)
@@ -165,7 +166,9 @@ class GgufFile:
         header = _Header(path)
         try:
             self.version, n_tensors, n_keys = _read_start(header)
-            self._values: dict[str, Value | _Array] = _read_keys(header, n_keys)
+            self._values: dict[str, Value | _Array] = {}
+            self._kinds: dict[str, int] = {}
+            _read_keys(header, n_keys, self._values, self._kinds)
             self._data = bytes(header.data) if any(isinstance(v, _Array) for v in self._values.values()) else b""
             self.tensors: Mapping[str, GgufTensor] = _read_tensors(header, n_tensors, self._alignment())
         finally:
@@ -190,6 +193,17 @@ class GgufFile:
         """The metadata's keys."""
         return iter(self._values)
 
+    def kind(self, key: str) -> str:
+        """The type that the file gives a key's value: "u32", "array of string".
+
+        Raises:
+            ModelCorruptError: there is no such key.
+        """
+        value = self._value(key, None)
+        if isinstance(value, _Array):
+            return f"array of {_KIND_NAMES[value.kind]}"
+        return _KIND_NAMES[self._kinds[key]]
+
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
         """An integer within `low` to `high`.
 
@@ -207,6 +221,13 @@ class GgufFile:
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
             raise key_problem(self.path, key, "value", _shown(value), f"{low:g}..{high:g}")
         return float(value)
+
+    def boolean(self, key: str) -> bool:
+        """true or false; errors as `integer`."""
+        value = self._value(key, None)
+        if not isinstance(value, bool):
+            raise key_problem(self.path, key, "value", _shown(value), "true, false")
+        return value
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string; errors as `integer`."""
@@ -316,21 +337,20 @@ def _read_start(header: _Header) -> tuple[int, int, int]:
     return version, n_tensors, n_keys
 
 
-def _read_keys(header: _Header, count: int) -> dict[str, Value | _Array]:
-    values: dict[str, Value | _Array] = {}
+def _read_keys(header: _Header, count: int, values: dict[str, Value | _Array], kinds: dict[str, int]) -> None:
     for index in range(count):
         key = header.text(f"key {index}", _LONGEST_KEY)
         if key in values:
             raise key_problem(header.path, key, "count", 2, 1)
         try:
-            values[key] = _read_value(header, key, header.u32("type"))
+            kinds[key] = header.u32("type")
+            values[key] = _read_value(header, key, kinds[key])
         except ModelCorruptError as error:
             if "key" in error.values:
                 raise
             raise key_problem(
                 header.path, key, str(error.values["field"]), error.values["found"], error.values["expected"]
             ) from None
-    return values
 
 
 def _read_value(header: _Header, key: str, kind: int) -> Value | _Array:

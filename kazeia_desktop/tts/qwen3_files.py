@@ -1,14 +1,44 @@
-"""Opens a converted model directory: everything is checked before native code reads it."""
+"""Opens a converted model directory: everything is checked before native code reads it.
 
+llama.cpp asserts, and so ends the process, on some files that are well formed but make no sense. So each of the
+two GGUF files is compared with what the manifest implies (`formats/voice_layout.py`): the same keys with the same
+types and values, the same tensors with the same types and shapes, and nothing besides.
+"""
+
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
+
+import numpy as np
 
 from kazeia_desktop._native import CodePredictorModel, TalkerError, TalkerModel
 from kazeia_desktop.errors import ModelCorruptError
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
-from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, TALKER, VoiceManifest
+from kazeia_desktop.formats.gguf_writer import Key, Scalar, TensorPlan
+from kazeia_desktop.formats.problems import key_problem, missing_key, missing_tensor, tensor_problem
+from kazeia_desktop.formats.voice_description import DecoderShape, VoiceDescription
+from kazeia_desktop.formats.voice_layout import (
+    TOKEN_TYPES,
+    TokenTable,
+    code_predictor_keys,
+    code_predictor_plan,
+    talker_keys,
+    talker_plan,
+)
+from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, FILE, TALKER, VoiceManifest
 
-_TYPES: dict[int, str] = {GgmlType.F32: "f32", GgmlType.F16: "f16", GgmlType.Q8_0: "q8_0", GgmlType.Q4_0: "q4_0"}
+_TYPES: Final[dict[int, str]] = {
+    GgmlType.F32: "f32", GgmlType.F16: "f16", GgmlType.Q8_0: "q8_0", GgmlType.Q4_0: "q4_0",
+}  # fmt: skip
+_BLOCK: Final = 32
+"""Widths are whole blocks of this many values: the native kernels are written for them."""
+_TOKENS: Final = "tokenizer.ggml.tokens"
+_TOKEN_TYPES: Final = "tokenizer.ggml.token_type"
+_MERGES: Final = "tokenizer.ggml.merges"
+_SECTIONS: Final = "qwen3tts.rope.dimension_sections"
+_ROLES: Final = {"im_start": "<|im_start|>", "im_end": "<|im_end|>"}
+"""Ids of the manifest -> the tokens that they must be: the prompt is built of both."""
 
 
 def load_talker(model_dir: Path, manifest: VoiceManifest) -> tuple[GgufFile, TalkerModel]:
@@ -17,30 +47,40 @@ def load_talker(model_dir: Path, manifest: VoiceManifest) -> tuple[GgufFile, Tal
     Raises:
         ModelError: naming file and tensor or key.
     """
-    path = model_dir / TALKER
-    file = GgufFile(path)
+    file = check_talker(model_dir, manifest)
     try:
-        return file, TalkerModel(str(path))
+        return file, TalkerModel(str(file.path))
     except TalkerError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(file.path, str(error)) from error
+
+
+def check_talker(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
+    """The talker's file, which llama.cpp may open now.
+
+    Raises:
+        ModelError: naming file and tensor or key.
+    """
+    told = manifest.description
+    _check_widths(model_dir / FILE, "talker", told.talker)
+    file = GgufFile(model_dir / TALKER)
+    _check_tensors(file, talker_plan(told.talker, manifest.dtype))
+    sections, tokens = _read_sections(file, told.talker.head_dim), _read_tokens(file, told)
+    _check_keys(file, talker_keys(told, tokens, sections, manifest.dtype))
+    return file
 
 
 def load_code_predictor(model_dir: Path, manifest: VoiceManifest) -> CodePredictorModel:
     """The code predictor, packed for this processor.
 
     Raises:
-        ModelError: naming file and tensor.
+        ModelError: naming file and tensor or key.
     """
-    path = model_dir / CODE_PREDICTOR
-    file = GgufFile(path)
+    file = check_code_predictor(model_dir, manifest)
     talker, shape = manifest.description.talker, manifest.description.code_predictor
     tensors = {}
     for name, info in file.tensors.items():
-        kind = _TYPES.get(info.type)
-        if kind is None or not 1 <= len(info.shape) <= 2:
-            raise _damaged(path, f"tensor {name}: type {info.type}, shape {list(info.shape)}")
         rows = info.shape[0] if len(info.shape) == 2 else 1
-        tensors[name] = (kind, rows, info.shape[-1], file.raw(name))
+        tensors[name] = (_TYPES[info.type], rows, info.shape[-1], file.raw(name))
     numbers = {
         "hidden": shape.hidden, "layers": shape.layers, "heads": shape.heads, "kv_heads": shape.kv_heads,
         "head_dim": shape.head_dim, "ffn": shape.ffn, "rope_theta": shape.rope_theta,
@@ -49,7 +89,152 @@ def load_code_predictor(model_dir: Path, manifest: VoiceManifest) -> CodePredict
     try:
         return CodePredictorModel(numbers, talker.hidden, talker.vocab, tensors)
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(file.path, str(error)) from error
+
+
+def check_code_predictor(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
+    """The code predictor's file, whose buffers native code may read now.
+
+    Raises:
+        ModelError: naming file and tensor or key.
+    """
+    told = manifest.description
+    _check_widths(model_dir / FILE, "code_predictor", told.code_predictor)
+    file = GgufFile(model_dir / CODE_PREDICTOR)
+    _check_tensors(file, code_predictor_plan(told.code_predictor, told.talker, manifest.dtype))
+    _check_keys(file, code_predictor_keys(told, manifest.dtype))
+    return file
+
+
+def first_not_finite(model_dir: Path, manifest: VoiceManifest) -> ModelCorruptError | None:
+    """The tensor that holds a value which is none, where one does; reads all weights but the graphs'.
+
+    For a model whose figures were not finite: looking at every value before would double the time to load.
+
+    Raises:
+        ModelError: a file cannot be read any more.
+    """
+    for file in (check_talker(model_dir, manifest), check_code_predictor(model_dir, manifest)):
+        for name in file.tensors:
+            for block in file.tensor(name).blocks():
+                if not np.isfinite(block).all():
+                    return _not_finite(file, name)
+    return None
+
+
+def _check_widths(manifest: Path, part: str, shape: DecoderShape) -> None:
+    for name in ("hidden", "head_dim", "ffn"):
+        if getattr(shape, name) % _BLOCK:
+            raise key_problem(manifest, f"{part}.{name}", "value", getattr(shape, name), f"k*{_BLOCK}")
+
+
+def _check_tensors(file: GgufFile, plan: Sequence[TensorPlan]) -> None:
+    """Exactly the planned tensors; the vectors among them, which are small, hold numbers."""
+    for planned in plan:
+        if planned.name not in file.tensors:
+            raise missing_tensor(file.path, planned.name, list(planned.shape))
+        found = file.info(planned.name)
+        if found.shape != planned.shape:
+            raise tensor_problem(file.path, planned.name, "shape", list(found.shape), list(planned.shape))
+        if found.type != planned.type:
+            raise tensor_problem(file.path, planned.name, "type", found.type, int(planned.type))
+        if len(found.shape) == 1 and not np.isfinite(file.tensor(planned.name).array()).all():
+            raise _not_finite(file, planned.name)
+    if len(file.tensors) != len(plan):
+        unknown = next(iter(set(file.tensors) - {planned.name for planned in plan}))
+        raise tensor_problem(file.path, unknown, "count", 1, 0)
+
+
+def _check_keys(file: GgufFile, expected: Sequence[Key]) -> None:
+    for key in expected:
+        if key.name not in file:
+            raise missing_key(file.path, key.name)
+        is_array = isinstance(key.value, Sequence) and not isinstance(key.value, str)
+        kind = f"array of {key.kind}" if is_array else key.kind
+        if file.kind(key.name) != kind:
+            raise key_problem(file.path, key.name, "type", file.kind(key.name), kind)
+        for name, found, wanted in _differences(file, key):
+            raise key_problem(file.path, name, "value", found, wanted)
+    for name in sorted(set(file) - {key.name for key in expected}):
+        raise key_problem(file.path, name, "count", 1, 0)
+
+
+def _differences(file: GgufFile, key: Key) -> Iterator[tuple[str, object, object]]:
+    """(key, value found, value expected) wherever these are two."""
+    if isinstance(key.value, Sequence) and not isinstance(key.value, str):
+        found = file.texts(key.name) if key.kind == "string" else file.integers(key.name)
+        if len(found) != len(key.value):
+            yield f"{key.name}[]", len(found), len(key.value)
+        elif found != list(key.value):
+            for index, (one, wanted) in enumerate(zip(found, key.value, strict=True)):
+                if one != wanted:
+                    yield f"{key.name}[{index}]", one, wanted
+    elif (value := _scalar(file, key)) != (float(np.float32(key.value)) if key.kind == "f32" else key.value):
+        yield key.name, value, key.value
+
+
+def _scalar(file: GgufFile, key: Key) -> Scalar:
+    match key.kind:
+        case "string":
+            return file.text(key.name)
+        case "bool":
+            return file.boolean(key.name)
+        case "f32":
+            return file.number(key.name, -np.inf, np.inf)
+        case _:
+            return file.integer(key.name, -(1 << 31), (1 << 32) - 1)
+
+
+def _read_sections(file: GgufFile, head_dim: int) -> tuple[int, ...]:
+    """M-RoPE's split of half a head: time, height, width. No other file says it."""
+    sections = file.integers(_SECTIONS)
+    if len(sections) != 4 or min(sections) < 0 or sections[3] or sum(sections) != head_dim // 2:
+        raise key_problem(file.path, _SECTIONS, "value", sections, f"[a, b, c, 0], a + b + c = {head_dim // 2}")
+    return tuple(sections[:3])
+
+
+def _read_tokens(file: GgufFile, told: VoiceDescription) -> TokenTable:
+    """The text tokenizer: one different token for each row, among them all bytes, and merges of two parts."""
+    n_rows = told.talker.text_vocab
+    tokens, types, merges = file.texts(_TOKENS), file.integers(_TOKEN_TYPES), file.texts(_MERGES)
+    for name, found in ((_TOKENS, len(tokens)), (_TOKEN_TYPES, len(types))):
+        if found != n_rows + told.talker.vocab:
+            raise key_problem(file.path, name, "length", found, n_rows + told.talker.vocab)
+    rows: dict[str, int] = {}
+    for row, token in enumerate(tokens):
+        if not token:
+            raise key_problem(file.path, f"{_TOKENS}[{row}]", "value", repr(token), "1...")
+        if rows.setdefault(token, row) != row:
+            raise key_problem(file.path, f"{_TOKENS}[{row}]", "value", token, f"!= {_TOKENS}[{rows[token]}]")
+    for letter in _byte_letters():
+        if rows.get(letter, n_rows) >= n_rows:
+            raise key_problem(file.path, _TOKENS, "value", "-", letter)
+    for name, token in _ROLES.items():
+        if tokens[told.ids[name]] != token:
+            raise key_problem(file.path, f"{_TOKENS}[{told.ids[name]}]", "value", tokens[told.ids[name]], token)
+    for row, kind in enumerate(types):
+        if kind not in TOKEN_TYPES:
+            raise key_problem(file.path, f"{_TOKEN_TYPES}[{row}]", "value", kind, ", ".join(map(str, TOKEN_TYPES)))
+    for index, merge in enumerate(merges):
+        left, _, right = merge.partition(" ")
+        if not left or not right or " " in right:
+            raise key_problem(file.path, f"{_MERGES}[{index}]", "value", repr(merge), "a b")
+    return TokenTable(tokens[:n_rows], types[:n_rows], merges)
+
+
+def _byte_letters() -> Iterator[str]:
+    """The 256 letters that stand for bytes in a byte-level BPE: printable Latin-1 for itself, others from 256 on."""
+    spare = 256
+    for byte in range(256):
+        if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174:
+            yield chr(byte)
+        else:
+            yield chr(spare)
+            spare += 1
+
+
+def _not_finite(file: GgufFile, name: str) -> ModelCorruptError:
+    return tensor_problem(file.path, name, "value", "not finite", "finite")
 
 
 def _damaged(path: Path, reason: str) -> ModelCorruptError:
