@@ -36,6 +36,7 @@ void test_generator() {
 
 std::vector<float> logits_of(const std::vector<double>& probabilities) {
   std::vector<float> logits;
+  logits.reserve(probabilities.size());
   for (double p : probabilities) logits.push_back(static_cast<float>(std::log(p)));
   return logits;
 }
@@ -170,8 +171,8 @@ void test_determinism() {
   for (auto& v : logits) v = static_cast<float>(source.next_double() * 8.0);
   Sampler used;
   Pcg32 random(6);
-  std::vector<std::int32_t> first;
-  for (int i = 0; i < 64; ++i) first.push_back(used.sample(logits.data(), logits.size(), {0.9F, 50, 0.95F}, random));
+  std::vector<std::int32_t> first(64);
+  for (auto& token : first) token = used.sample(logits.data(), logits.size(), {0.9F, 50, 0.95F}, random);
   Pcg32 again(6);
   for (const std::int32_t token : first) {
     CHECK(Sampler().sample(logits.data(), logits.size(), {0.9F, 50, 0.95F}, again) == token);

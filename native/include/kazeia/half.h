@@ -8,9 +8,10 @@ namespace kazeia {
 
 /// Exact.
 inline float half_to_float(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
-  const std::uint32_t exponent = (half >> 10U) & 0x1FU;
-  std::uint32_t mantissa = half & 0x3FFU;
+  const std::uint32_t all = half;
+  const std::uint32_t sign = (all & 0x8000U) << 16U;
+  const std::uint32_t exponent = (all >> 10U) & 0x1FU;
+  std::uint32_t mantissa = all & 0x3FFU;
   std::uint32_t bits = 0;
   if (exponent == 0x1FU) {
     bits = sign | 0x7F800000U | (mantissa << 13U);

@@ -128,31 +128,31 @@ template <template <std::size_t> class Kernel>
 void dispatch(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   switch (a.n_vectors) {
     case 1:
-      return Kernel<1>::run(panels, n_panels, a, y, y_stride);
+      return Kernel<1>::kRun(panels, n_panels, a, y, y_stride);
     case 2:
-      return Kernel<2>::run(panels, n_panels, a, y, y_stride);
+      return Kernel<2>::kRun(panels, n_panels, a, y, y_stride);
     case 3:
-      return Kernel<3>::run(panels, n_panels, a, y, y_stride);
+      return Kernel<3>::kRun(panels, n_panels, a, y, y_stride);
     default:
-      return Kernel<4>::run(panels, n_panels, a, y, y_stride);
+      return Kernel<4>::kRun(panels, n_panels, a, y, y_stride);
   }
 }
 
 template <std::size_t N>
 struct F32 {
-  static constexpr auto run = plain<N, float>;
+  static constexpr auto kRun = plain<N, float>;
 };
 template <std::size_t N>
 struct F16 {
-  static constexpr auto run = plain<N, std::uint16_t>;
+  static constexpr auto kRun = plain<N, std::uint16_t>;
 };
 template <std::size_t N>
 struct Q8 {
-  static constexpr auto run = q8_0<N>;
+  static constexpr auto kRun = q8_0<N>;
 };
 template <std::size_t N>
 struct Q4 {
-  static constexpr auto run = q4_0<N>;
+  static constexpr auto kRun = q4_0<N>;
 };
 
 }  // namespace

@@ -263,15 +263,15 @@ void test_zeros(Isa isa) {
 void test_extremes(Isa isa) {
   for (std::uint16_t w_scale : {kHalfOne, kHalfLargest, kHalfTiniest}) {
     for (float x : {1.0F, -1.0F, 1.5e5F, 1e-28F, 1e33F, 3.4e38F}) {
-      for (std::uint8_t code : {0x80, 0x7F, 0xFF, 0x00, 0x0F}) {
+      for (std::uint32_t code : {0x80U, 0x7FU, 0xFFU, 0x00U, 0x0FU}) {
         for (WeightType type : {WeightType::q8_0, WeightType::q4_0}) {
           File file(type, 8, 32);
           for (auto& byte : file.bytes) byte = static_cast<std::byte>(code);
           for (std::size_t r = 0; r < 8; ++r) file.set_half(r, 0, w_scale);
           const Input input(std::vector<float>(32, x), 32);
           const std::vector<float> y = multiply(isa, PackedMatrix(file.view()), input.vectors(0, 1));
-          const int even = type == WeightType::q8_0 ? static_cast<std::int8_t>(code) : (code & 15) - 8;
-          const int odd = type == WeightType::q8_0 ? even : (code >> 4) - 8;
+          const int even = type == WeightType::q8_0 ? static_cast<std::int8_t>(code) : static_cast<int>(code & 15U) - 8;
+          const int odd = type == WeightType::q8_0 ? even : static_cast<int>(code >> 4U) - 8;
           const float w = w_scale == kHalfOne ? 1.0F : w_scale == kHalfLargest ? 65504.0F : 0x1p-24F;
           const float want = w * input.scale[0] * static_cast<float>(16 * input.q[0] * (even + odd));
           for (float got : y) CHECK(same(got, want));  // NaN where the scales overflow and the sum is 0
@@ -280,18 +280,19 @@ void test_extremes(Isa isa) {
     }
   }
   // Denormal weights and activations are values like others.
+  constexpr std::size_t kValues = 256;
   constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
   File tiny(WeightType::f32, 8, 32);
-  for (std::size_t i = 0; i < 8 * 32; ++i) tiny.set_float(0, i, kDenormal);
+  for (std::size_t i = 0; i < kValues; ++i) tiny.set_float(0, i, kDenormal);
   for (float y : multiply(isa, PackedMatrix(tiny.view()), Input(std::vector<float>(32, 1.0F), 32).vectors(0, 1))) {
     CHECK(y == 32 * kDenormal);
   }
-  for (std::size_t i = 0; i < 8 * 32; ++i) tiny.set_float(0, i, 1.0F);
+  for (std::size_t i = 0; i < kValues; ++i) tiny.set_float(0, i, 1.0F);
   for (float y : multiply(isa, PackedMatrix(tiny.view()), Input(std::vector<float>(32, kDenormal), 32).vectors(0, 1))) {
     CHECK(y == 32 * kDenormal);
   }
   File halves(WeightType::f16, 8, 32);
-  for (std::size_t i = 0; i < 8 * 32; ++i) halves.set_half_value(0, i, kHalfTiniest);
+  for (std::size_t i = 0; i < kValues; ++i) halves.set_half_value(0, i, kHalfTiniest);
   for (float y : multiply(isa, PackedMatrix(halves.view()), Input(std::vector<float>(32, 2.0F), 32).vectors(0, 1))) {
     CHECK(y == 0x1p-18F);
   }
