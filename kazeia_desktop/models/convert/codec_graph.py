@@ -48,13 +48,8 @@ def write_codec_graph(path: Path, weights: Weights, geometry: CodecGeometry) -> 
             that is not finite.
     """
     geometry.check()
-    about = {
-        "sample_rate_hz": geometry.sample_rate_hz,
-        "samples_per_frame": geometry.samples_per_frame,
-        "codebooks": geometry.codebooks,
-        "codebook_size": geometry.codebook_size,
-        "max_frames": MAX_FRAMES,
-    }
+    told = ("sample_rate_hz", "samples_per_frame", "codebooks", "codebook_size")
+    about: dict[str, Any] = {name: getattr(geometry, name) for name in told} | {"max_frames": MAX_FRAMES}
     with path.with_name(f"{path.name}.data").open("wb") as data:
         writer = GraphWriter(path, data)
         _Decoder(writer, weights, geometry).write()
@@ -268,15 +263,9 @@ class _Decoder:
     def add_and_norm(self, x: str, change: str, norm: str, hidden: int) -> tuple[str, str]:
         """(RMS norm of the sum, the sum)."""
         w = self._w
-        scale = w.constant(self.get(norm, hidden))
-        names = [w.fresh(), "", "", w.fresh()]
-        w.nodes(
-            "SkipSimplifiedLayerNormalization",
-            *(x, change, scale),
-            names=names,
-            domain=ORT,
-            epsilon=self._g.rms_norm_eps,
-        )
+        inputs, names = [x, change, w.constant(self.get(norm, hidden))], [w.fresh(), "", "", w.fresh()]
+        epsilon = self._g.rms_norm_eps
+        w.nodes("SkipSimplifiedLayerNormalization", *inputs, names=names, domain=ORT, epsilon=epsilon)
         return names[0], names[3]
 
     # Two rows for one, twice
@@ -363,26 +352,29 @@ class _Decoder:
             first, bias1 = first * twice[:, None, None], bias1 * twice
             second, bias2 = second * half[None, :, None], bias2 + second[:, :, 0] @ half
 
-        def convolved(name: str, value: str, weight: FloatArray, bias: FloatArray, step: int) -> str:
-            if rows:
-                return self.causal_rows(name, value, weight, bias, rate, step)
-            return self.conv(name, value, weight, bias, step)
-
-        y = convolved(f"{at}.conv1", y, first, bias1, dilation)
+        if rows:
+            y = self.causal_rows(f"{at}.conv1", y, first, bias1, rate, dilation)
+        else:
+            y = self.conv(f"{at}.conv1", y, first, bias1, dilation)
         if foldable:
             y = w.node("Sub", w.node("Mul", y, self.per_channel(np.reciprocal(alpha * beta), rows)), w.node("Cos", y))
         else:
             y = self.snake(f"{at}.act2", y, channels, rows)
-        return w.node("Add", convolved(f"{at}.conv2", y, second, bias2, 1), x)
+        if rows:
+            return w.node("Add", self.causal_rows(f"{at}.conv2", y, second, bias2, rate), x)
+        return self.conv(f"{at}.conv2", y, second, bias2, 1, added=x)
 
-    def conv(self, name: str, x: str, weight: FloatArray, bias: FloatArray, dilation: int) -> str:
-        """A causal convolution of (1, channels, n). weight: (out, in, taps)."""
+    def conv(self, name: str, x: str, weight: FloatArray, bias: FloatArray, dilation: int, added: str = "") -> str:
+        """A causal convolution of (1, channels, n), and a tensor added to it. weight: (out, in, taps)."""
         w = self._w
         _, channels, taps = weight.shape
         past = (taps - 1) * dilation
         if past:
             x = self.with_past(name, x, past, (1, channels, past), 2)
-        return w.node("Conv", x, w.constant(weight), w.constant(bias), kernel_shape=[taps], dilations=[dilation])
+        inputs = [x, w.constant(weight), w.constant(bias)]
+        if added:
+            return w.node("FusedConv", *inputs, added, domain=ORT, kernel_shape=[taps], dilations=[dilation])
+        return w.node("Conv", *inputs, kernel_shape=[taps], dilations=[dilation])
 
     def upsample(self, name: str, x: str, channels: int, stride: int, rate: int, block: int) -> tuple[str, int]:
         """ConvTranspose of kernel 2 * stride, as a convolution of 2 taps whose outputs are the stride's phases.
