@@ -26,7 +26,7 @@ def _catalogue(language: str) -> dict[str, str]:
     return messages
 
 
-def translate(template: str, language: str, **values: object) -> str:
+def translate(template: str, language: str, /, **values: object) -> str:
     """Fill `template` with `values`, in `language`.
 
     Args:

@@ -1,4 +1,4 @@
-"""config.json files and tensor shapes of the published Qwen3-TTS sizes, and of a tiny one for tests.
+"""config.json files and tensor shapes of the published Qwen3-TTS sizes, and of two tiny ones for tests.
 
 Source: the published checkpoints' config.json; shapes by the official package's modules.
 """
@@ -18,6 +18,12 @@ SIZES: Final[dict[str, dict[str, Any]]] = {
         "name": "0b6", "hidden": 64, "ffn": 128, "layers": 2, "heads": 2, "kv": 1, "text": 16,
         "cp_hidden": 64, "cp_ffn": 128, "cp_layers": 2, "cp_heads": 2, "cp_kv": 1,
         "latent": 64, "codebook": 32, "decoder": 64, "tfm": 32, "tfm_ffn": 64, "tfm_heads": 2, "tfm_layers": 2,
+        "spk": [64, 64, 64, 64, 192], "spk_attention": 16, "spk_se": 16,
+    },
+    "tiny-projection": {  # of two widths, as 1.7b, and other counts of heads and layers
+        "name": "1b7", "hidden": 96, "ffn": 160, "layers": 3, "heads": 2, "kv": 2, "text": 16,
+        "cp_hidden": 64, "cp_ffn": 96, "cp_layers": 2, "cp_heads": 2, "cp_kv": 1,
+        "latent": 96, "codebook": 64, "decoder": 96, "tfm": 64, "tfm_ffn": 96, "tfm_heads": 3, "tfm_layers": 3,
         "spk": [64, 64, 64, 64, 192], "spk_attention": 16, "spk_se": 16,
     },
     "0.6b": {
