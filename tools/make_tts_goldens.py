@@ -3,10 +3,11 @@
     python -m venv DIR && DIR/bin/pip install torch transformers==4.57.3 accelerate librosa soundfile einops \
         onnxruntime safetensors && DIR/bin/pip install --no-deps qwen-tts==0.1.1
     DIR/bin/python tools/make_tts_goldens.py
+    DIR/bin/python tools/make_tts_goldens.py --size 0.6b --out OUT     for tools/parity_report.py
 
 PyTorch for the CPU is enough. Each set of tests/golden/qwen3_sets.py is drawn anew from its seed, run in float32, and
 its figures are written to tests/golden/data/qwen3tts/. Beside each set its smallest margin is printed: by how much a
-greedy choice won. Below 1e-3 another seed is better, since float32's own noise could then change a code.
+greedy choice won. Below 1e-4 another seed is better: float32's own noise, of about 1e-5, could change a code.
 """
 
 import argparse
@@ -183,8 +184,9 @@ def figures(official: Official, golden: sets.GoldenSet) -> Iterator[tuple[str, n
             yield f"tokens_{i}", official.tokens(text)[0].numpy().astype(np.int32)
         for i, text in enumerate(sets.NEUTRAL):
             yield f"neutral_{i}", official.neutral_tokens(text)
-        voices["xvector"] = official.model.extract_speaker_embedding(sets.clip(), 24000).clone()
-        yield "xvector", voices["xvector"].numpy()
+        vector = official.model.extract_speaker_embedding(sets.clip(), 24000).clone()
+        voices["xvector"] = vector
+        yield "xvector", vector.numpy()
         for language in sets.LANGUAGES:
             text = sets.SENTENCES[sets.SHORT]
             yield f"prompt_language_{language}", official.prompt(text, True, language, voices["xvector"])[0]
@@ -261,36 +263,43 @@ def say(line: str) -> None:
 
 @torch.no_grad()
 def main() -> None:
-    """Write all files."""
+    """Write all files of data/qwen3tts/, or one directory of full size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vocabulary", type=Path, help="a GGUF with Qwen2's tokenizer (the starter language model's)")
+    parser.add_argument("--size", choices=tuple(sets.FULL), help="one of the published sizes instead, written to --out")
+    parser.add_argument("--out", type=Path, help="a new directory: checkpoint/ and figures.npz")
     options = parser.parse_args()
     vocabulary = options.vocabulary
     if vocabulary is None:
         store = ModelStore(Paths.from_environment().models_dir, Catalog.load())
         vocabulary = next(store.require(VOCABULARY).glob("*.gguf"))
+    if options.size:
+        if options.out is None:
+            parser.error("--size needs --out")
+        options.out.mkdir(parents=True)
+        write_set(sets.FULL[options.size], options.out / "checkpoint", options.out / "figures.npz", vocabulary)
+        return
     torch.set_num_threads(1)
     sets.DATA.mkdir(parents=True, exist_ok=True)
-    total = 0
-    for golden in sets.SETS:
-        with tempfile.TemporaryDirectory() as scratch:
-            checkpoint = sets.write_checkpoint(golden, Path(scratch) / golden.name, vocabulary)
-            official, margins = Official(checkpoint), Margins()
-            for head in (official.talker.codec_head, *official.predictor.lm_head):
-                head.register_forward_hook(margins)
-            arrays = dict(figures(official, golden))
-            np.savez_compressed(
-                golden.figures_file, digest=np.array(sets.digest(checkpoint)), **arrays, allow_pickle=False
-            )
-        size = golden.figures_file.stat().st_size
-        total += size
-        say(f"{golden.name}: {len(arrays)} arrays, {size / 1000:.0f} kB, smallest margin {margins.smallest:.1e}")
-        for name in ("xvector", "talker_hidden", "talker_logits", "predictor_logits", "codec_audio"):
-            if name in arrays:
-                say(f"  {name}: RMS {np.sqrt(np.mean(np.square(arrays[name]))):.3g}")
+    with tempfile.TemporaryDirectory() as scratch:
+        for golden in sets.SETS:
+            write_set(golden, Path(scratch) / golden.name, golden.figures_file, vocabulary)
     np.savez_compressed(sets.DATA / "processors.npz", **dict(processors()), allow_pickle=False)
-    total += (sets.DATA / "processors.npz").stat().st_size
-    say(f"{total / 1e6:.2f} MB in {sets.DATA}")
+
+
+def write_set(golden: sets.GoldenSet, checkpoint: Path, target: Path, vocabulary: Path) -> None:
+    """Draw the checkpoint, and write its figures."""
+    sets.write_checkpoint(golden, checkpoint, vocabulary)
+    official, margins = Official(checkpoint), Margins()
+    for head in (official.talker.codec_head, *official.predictor.lm_head):
+        head.register_forward_hook(margins)
+    arrays = dict(figures(official, golden))
+    np.savez_compressed(target, digest=np.array(sets.digest(checkpoint)), **arrays, allow_pickle=False)
+    size = target.stat().st_size / 1000
+    say(f"{golden.name}: {len(arrays)} arrays, {size:.0f} kB, smallest margin {margins.smallest:.1e}")
+    for name in ("xvector", "talker_hidden", "talker_logits", "predictor_logits", "codec_audio"):
+        if name in arrays:
+            say(f"  {name}: RMS {np.sqrt(np.mean(np.square(arrays[name]))):.3g}")
 
 
 if __name__ == "__main__":

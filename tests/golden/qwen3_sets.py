@@ -60,10 +60,12 @@ class GoldenSet:
             return {name: file[name] for name in file.files}
 
 
-EQUAL: Final = GoldenSet("equal-widths", "tiny", 11)
-PROJECTED: Final = GoldenSet("projection", "tiny-projection", 12)
+EQUAL: Final = GoldenSet("equal-widths", "tiny", 24)
+PROJECTED: Final = GoldenSet("projection", "tiny-projection", 28)
 SPEAKERS: Final = GoldenSet("speakers", "tiny", 17, "custom_voice")
 SETS: Final = (EQUAL, PROJECTED, SPEAKERS)
+FULL: Final = {size: GoldenSet(f"random-{size}", size, 1) for size in ("0.6b", "1.7b")}
+"""The published dimensions; too large for git, see tools/parity_report.py."""
 
 SENTENCES: Final = (
     "Bonjour, je suis Kazeia.",
