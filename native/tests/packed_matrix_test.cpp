@@ -87,7 +87,6 @@ float weight(const PackedMatrix& matrix, std::size_t row, std::size_t col) {
   };
   const std::size_t block = col / 32;
   const std::size_t in_block = col % 32;
-  const std::size_t quants = matrix.cols() / 32 * 8 * 2;
   switch (matrix.type()) {
     case WeightType::f32: {
       float value = 0.0F;
@@ -97,14 +96,16 @@ float weight(const PackedMatrix& matrix, std::size_t row, std::size_t col) {
     case WeightType::f16:
       return half(col * 8 + r);
     case WeightType::q8_0: {
-      const std::size_t at = quants + ((block * 8 + in_block / 4) * 8 + r) * 4 + in_block % 4;
-      return half(block * 8 + r) * static_cast<float>(static_cast<std::int8_t>(byte_at(panel, at)));
+      const std::size_t start = block * 8 * 34;
+      const std::size_t at = start + 16 + (in_block / 4 * 8 + r) * 4 + in_block % 4;
+      return half(start / 2 + r) * static_cast<float>(static_cast<std::int8_t>(byte_at(panel, at)));
     }
     default: {
-      const std::size_t at = quants + ((block * 4 + in_block / 8) * 8 + r) * 4 + in_block % 4;
+      const std::size_t start = block * 8 * 18;
+      const std::size_t at = start + 16 + (in_block / 8 * 8 + r) * 4 + in_block % 4;
       const unsigned both = byte_at(panel, at);
       const unsigned code = in_block % 8 < 4 ? both & 15U : both >> 4U;
-      return half(block * 8 + r) * (static_cast<float>(code) - 8.0F);
+      return half(start / 2 + r) * (static_cast<float>(code) - 8.0F);
     }
   }
 }

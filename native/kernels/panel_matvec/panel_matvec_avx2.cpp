@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <cstring>
+#include <vector>
 
 #include "panel_matvec/panel_matvec.h"
 
@@ -56,30 +57,32 @@ void add_group(__m256i rows03, __m256i rows47, const Activations& a, std::size_t
   }
 }
 
-/// Adds the block's integer sums, two lanes a row, to the rows' float32 sums.
-template <std::size_t N>
-void add_block(const std::byte* scales, std::size_t b, const Activations& a, const __m256i (&low)[N],
-               const __m256i (&high)[N], bool offset_by_8, __m256 (&sum)[N]) {
-  const std::size_t n_blocks = a.n_in / kBlock;
-  const __m256 w_scale = _mm256_cvtph_ps(_mm_loadu_si128(at128(scales + b * kPanelRows * 2)));
-  for (std::size_t v = 0; v < N; ++v) {
-    __m256i rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low[v], high[v]), _MM_SHUFFLE(3, 1, 2, 0));
-    if (offset_by_8) rows = _mm256_sub_epi32(rows, _mm256_set1_epi32(a.sum[v * n_blocks + b]));
-    const __m256 scale = _mm256_mul_ps(w_scale, _mm256_set1_ps(a.scale[v * n_blocks + b]));
-    sum[v] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(rows), sum[v]);
+/// Adds a block's integer sums, one lane a row, to the rows' float32 sums. scales: the block's own, [8] binary16.
+__m256 add_block(const std::byte* scales, float x_scale, __m256i rows, __m256 sum) {
+  const __m256 scale = _mm256_mul_ps(_mm256_cvtph_ps(_mm_loadu_si128(at128(scales))), _mm256_set1_ps(x_scale));
+  return _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(rows), sum);
+}
+
+/// The lines that a block some way ahead begins with; beyond the matrix nothing happens.
+template <std::size_t Bytes>
+void fetch_ahead(const std::byte* block) {
+  constexpr std::size_t kAhead = 1024;
+  for (std::size_t i = 0; i < Bytes; i += 64) {
+    _mm_prefetch(reinterpret_cast<const char*>(block + kAhead + i), _MM_HINT_T0);
   }
 }
 
 template <std::size_t N>
 void q8_0(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
+  constexpr std::size_t kBlockBytes = 34 * kPanelRows;
   const std::size_t n_blocks = a.n_in / kBlock;
-  const std::size_t panel_bytes = row_bytes(WeightType::q8_0, a.n_in) * kPanelRows;
+  const std::byte* block = panels;
   for (std::size_t p = 0; p < n_panels; ++p) {
-    const std::byte* scales = panels + p * panel_bytes;
-    const std::byte* quants = scales + n_blocks * kPanelRows * 2;
     __m256 sum[N];
     for (auto& one : sum) one = _mm256_setzero_ps();
-    for (std::size_t b = 0; b < n_blocks; ++b) {
+    for (std::size_t b = 0; b < n_blocks; ++b, block += kBlockBytes) {
+      fetch_ahead<kBlockBytes>(block);
+      const std::byte* quants = block + kPanelRows * 2;
       __m256i low[N];
       __m256i high[N];
       for (std::size_t v = 0; v < N; ++v) low[v] = high[v] = _mm256_setzero_si256();
@@ -87,37 +90,72 @@ void q8_0(const std::byte* panels, std::size_t n_panels, const Activations& a, f
         add_group<N>(_mm256_cvtepi8_epi16(_mm_loadu_si128(at128(quants))),
                      _mm256_cvtepi8_epi16(_mm_loadu_si128(at128(quants + 16))), a, b * kBlock + g * 4, low, high);
       }
-      add_block<N>(scales, b, a, low, high, false, sum);
+      for (std::size_t v = 0; v < N; ++v) {
+        const __m256i rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low[v], high[v]), _MM_SHUFFLE(3, 1, 2, 0));
+        sum[v] = add_block(block, a.scale[v * n_blocks + b], rows, sum[v]);
+      }
     }
     for (std::size_t v = 0; v < N; ++v) _mm256_storeu_ps(y + v * y_stride + p * kPanelRows, sum[v]);
   }
 }
 
+/// Activations as bytes for 8-bit products: q = 256 high + low, both signed. [vector][group of 4 columns][4 high,
+/// then 4 low]. The memory is this thread's, and grows only.
+const std::int8_t* split_bytes(const Activations& a) {
+  thread_local std::vector<std::int8_t> bytes;
+  const std::size_t n = a.n_vectors * a.n_in;
+  if (bytes.size() < 2 * n) bytes.resize(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int high = (a.q[i] + 128) >> 8;
+    bytes[i / 4 * 8 + i % 4] = static_cast<std::int8_t>(high);
+    bytes[i / 4 * 8 + 4 + i % 4] = static_cast<std::int8_t>(a.q[i] - 256 * high);
+  }
+  return bytes.data();
+}
+
+__m256i four_bytes(const std::int8_t* bytes) {
+  std::int32_t four = 0;
+  std::memcpy(&four, bytes, sizeof four);
+  return _mm256_set1_epi32(four);
+}
+
+/// Nibbles are unsigned bytes, so they multiply bytes directly: 8 rows of 4 columns at a time. A block's sums of
+/// 16-bit pairs stay within 8 * 2 * 15 * 128 = 30720.
 template <std::size_t N>
 void q4_0(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
+  constexpr std::size_t kBlockBytes = 18 * kPanelRows;
   const std::size_t n_blocks = a.n_in / kBlock;
-  const std::size_t panel_bytes = row_bytes(WeightType::q4_0, a.n_in) * kPanelRows;
+  const std::int8_t* bytes = split_bytes(a);
   const __m256i nibbles = _mm256_set1_epi8(0x0F);
+  const __m256i ones = _mm256_set1_epi16(1);
+  const std::byte* block = panels;
   for (std::size_t p = 0; p < n_panels; ++p) {
-    const std::byte* scales = panels + p * panel_bytes;
-    const std::byte* quants = scales + n_blocks * kPanelRows * 2;
     __m256 sum[N];
     for (auto& one : sum) one = _mm256_setzero_ps();
-    for (std::size_t b = 0; b < n_blocks; ++b) {
-      __m256i low[N];
+    for (std::size_t b = 0; b < n_blocks; ++b, block += kBlockBytes) {
+      fetch_ahead<kBlockBytes>(block);
+      const std::byte* quants = block + kPanelRows * 2;
       __m256i high[N];
+      __m256i low[N];
       for (std::size_t v = 0; v < N; ++v) low[v] = high[v] = _mm256_setzero_si256();
       for (std::size_t pair = 0; pair < 4; ++pair, quants += 32) {
         const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(quants));
-        const __m256i first = _mm256_and_si256(both, nibbles);
-        const __m256i second = _mm256_and_si256(_mm256_srli_epi16(both, 4), nibbles);
-        const std::size_t column = b * kBlock + pair * 8;
-        add_group<N>(_mm256_cvtepu8_epi16(_mm256_castsi256_si128(first)),
-                     _mm256_cvtepu8_epi16(_mm256_extracti128_si256(first, 1)), a, column, low, high);
-        add_group<N>(_mm256_cvtepu8_epi16(_mm256_castsi256_si128(second)),
-                     _mm256_cvtepu8_epi16(_mm256_extracti128_si256(second, 1)), a, column + 4, low, high);
+        const __m256i group[2] = {_mm256_and_si256(both, nibbles),
+                                  _mm256_and_si256(_mm256_srli_epi16(both, 4), nibbles)};
+        for (std::size_t v = 0; v < N; ++v) {
+          const std::int8_t* x = bytes + 2 * (v * a.n_in + b * kBlock + pair * 8);
+          for (std::size_t i = 0; i < 2; ++i, x += 8) {
+            high[v] = _mm256_add_epi16(high[v], _mm256_maddubs_epi16(group[i], four_bytes(x)));
+            low[v] = _mm256_add_epi16(low[v], _mm256_maddubs_epi16(group[i], four_bytes(x + 4)));
+          }
+        }
       }
-      add_block<N>(scales, b, a, low, high, true, sum);
+      for (std::size_t v = 0; v < N; ++v) {
+        const __m256i product =
+            _mm256_add_epi32(_mm256_slli_epi32(_mm256_madd_epi16(high[v], ones), 8), _mm256_madd_epi16(low[v], ones));
+        const __m256i rows = _mm256_sub_epi32(product, _mm256_set1_epi32(a.sum[v * n_blocks + b]));
+        sum[v] = add_block(block, a.scale[v * n_blocks + b], rows, sum[v]);
+      }
     }
     for (std::size_t v = 0; v < N; ++v) _mm256_storeu_ps(y + v * y_stride + p * kPanelRows, sum[v]);
   }

@@ -62,16 +62,14 @@ template <class Unpack>
 void blocks(const std::byte* panels, WeightType type, std::size_t n_panels, const Activations& a, float* y,
             std::size_t y_stride, Unpack unpack) {
   const std::size_t n_blocks = a.n_in / kBlock;
-  const std::size_t panel_bytes = row_bytes(type, a.n_in) * kPanelRows;
-  const std::size_t block_bytes = (panel_bytes - n_blocks * kPanelRows * 2) / n_blocks;
+  const std::size_t block_bytes = row_bytes(type, kBlock) * kPanelRows;
+  const std::byte* block = panels;
   for (std::size_t p = 0; p < n_panels; ++p) {
-    const std::byte* scales = panels + p * panel_bytes;
-    const std::byte* quants = scales + n_blocks * kPanelRows * 2;
     float32x4_t sum[kMaxVectors][2];
     for (std::size_t v = 0; v < a.n_vectors; ++v) sum[v][0] = sum[v][1] = vdupq_n_f32(0.0F);
-    for (std::size_t b = 0; b < n_blocks; ++b) {
-      const float16x8_t half =
-          vreinterpretq_f16_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(scales + b * kPanelRows * 2)));
+    for (std::size_t b = 0; b < n_blocks; ++b, block += block_bytes) {
+      const std::byte* quants = block + kPanelRows * 2;
+      const float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(block)));
       const float32x4_t w_scale[2] = {vcvt_f32_f16(vget_low_f16(half)), vcvt_f32_f16(vget_high_f16(half))};
       for (std::size_t v = 0; v < a.n_vectors; ++v) {
         const std::int16_t* q = a.q + v * a.n_in + b * kBlock;
@@ -79,8 +77,8 @@ void blocks(const std::byte* panels, WeightType type, std::size_t n_panels, cons
         for (auto& row : rows) row = vdupq_n_s32(0);
         for (std::size_t g = 0; g < kBlock / 4; ++g) {
           const int16x4_t x = vld1_s16(q + g * 4);
-          add_group(unpack(quants + b * block_bytes, g, 0), x, rows);
-          add_group(unpack(quants + b * block_bytes, g, 1), x, rows + 4);
+          add_group(unpack(quants, g, 0), x, rows);
+          add_group(unpack(quants, g, 1), x, rows + 4);
         }
         for (std::size_t h = 0; h < 2; ++h) {
           const float32x4_t scale = vmulq_n_f32(w_scale[h], a.scale[v * n_blocks + b]);

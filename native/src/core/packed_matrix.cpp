@@ -31,33 +31,31 @@ void pack_plain(const std::byte* rows, std::size_t row_stride, std::size_t cols,
 }
 
 void pack_q8_0(const std::byte* rows, std::size_t row_stride, std::size_t cols, std::byte* panel) {
-  const std::size_t n_blocks = cols / kBlock;
-  std::byte* quants = panel + n_blocks * kPanelRows * kScaleBytes;
-  for (std::size_t b = 0; b < n_blocks; ++b) {
+  constexpr std::size_t kGroups = kBlock / kGroup;
+  for (std::size_t b = 0; b < cols / kBlock; ++b, panel += kPanelRows * kQ8BlockBytes) {
+    std::byte* quants = panel + kPanelRows * kScaleBytes;
     for (std::size_t r = 0; r < kPanelRows; ++r) {
       const std::byte* block = rows + r * row_stride + b * kQ8BlockBytes;
-      std::memcpy(panel + (b * kPanelRows + r) * kScaleBytes, block, kScaleBytes);
-      for (std::size_t g = 0; g < kBlock / kGroup; ++g) {
-        std::memcpy(quants + ((b * (kBlock / kGroup) + g) * kPanelRows + r) * kGroup, block + kScaleBytes + g * kGroup,
-                    kGroup);
+      std::memcpy(panel + r * kScaleBytes, block, kScaleBytes);
+      for (std::size_t g = 0; g < kGroups; ++g) {
+        std::memcpy(quants + (g * kPanelRows + r) * kGroup, block + kScaleBytes + g * kGroup, kGroup);
       }
     }
   }
 }
 
 void pack_q4_0(const std::byte* rows, std::size_t row_stride, std::size_t cols, std::byte* panel) {
-  const std::size_t n_blocks = cols / kBlock;
   constexpr std::size_t kPairs = kBlock / (2 * kGroup);
-  std::byte* quants = panel + n_blocks * kPanelRows * kScaleBytes;
-  for (std::size_t b = 0; b < n_blocks; ++b) {
+  for (std::size_t b = 0; b < cols / kBlock; ++b, panel += kPanelRows * kQ4BlockBytes) {
+    std::byte* quants = panel + kPanelRows * kScaleBytes;
     for (std::size_t r = 0; r < kPanelRows; ++r) {
       const std::byte* block = rows + r * row_stride + b * kQ4BlockBytes;
-      std::memcpy(panel + (b * kPanelRows + r) * kScaleBytes, block, kScaleBytes);
+      std::memcpy(panel + r * kScaleBytes, block, kScaleBytes);
       for (std::size_t p = 0; p < kPairs; ++p) {
         for (std::size_t i = 0; i < kGroup; ++i) {
           const unsigned low = nibble(block, 2 * p * kGroup + i);
           const unsigned high = nibble(block, (2 * p + 1) * kGroup + i);
-          quants[((b * kPairs + p) * kPanelRows + r) * kGroup + i] = static_cast<std::byte>(low | (high << 4U));
+          quants[(p * kPanelRows + r) * kGroup + i] = static_cast<std::byte>(low | (high << 4U));
         }
       }
     }
