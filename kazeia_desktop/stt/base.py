@@ -19,7 +19,7 @@ class SpeechRecognizer(Protocol):
         Args:
             samples: (n,) float32 mono in [-1, 1] at 16 kHz, at most 30 s.
             turn_id: copied into the transcript.
-            cancel: polled once per encoder call and per token.
+            cancel: stops the encoder within 100 ms; polled once per token.
         Returns:
             The transcript; its text is empty when no words were understood.
         Raises:

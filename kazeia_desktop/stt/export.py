@@ -9,9 +9,7 @@ the update in place.
 """
 
 import contextlib
-import hashlib
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -25,6 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from kazeia_desktop.errors import ModelError, ModelIncompatibleError
 from kazeia_desktop.frames import FloatArray
+from kazeia_desktop.stt import stamp
 from kazeia_desktop.stt.ctranslate2_file import WhisperWeights
 
 _log = logging.getLogger(__name__)
@@ -39,8 +38,7 @@ PRECISIONS: Final[dict[str, tuple[str, ...]]] = {"float32": (), "mixed": ("decod
 Whisper base on 26 French clips, 2 AVX512-VNNI cores, word errors and mean time of a clip up to 4.5 s: float32
 14.0 %, 558 ms; mixed 13.6 %, 271 ms; int8 17.2 %, 188 ms. The encoder is what loses by 8 bits.
 """
-_STAMP: Final = "source.txt"
-"""Beside the graphs: what they were made from. Written last, so that its presence means that they are whole."""
+_GRAPHS: Final = ("encoder.onnx", "decoder.onnx")
 _OPSET: Final = 20
 _ORT_DOMAIN: Final = "com.microsoft"
 _EPSILON: Final = 1e-5
@@ -231,7 +229,7 @@ def build_decoder(w: WhisperWeights) -> Any:  # noqa: ANN401 - onnx.ModelProto
 
 
 def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], None] | None = None) -> Path:
-    """The folder with encoder.onnx and decoder.onnx for a model, written now where it is not there.
+    """The folder with encoder.onnx and decoder.onnx for a model, written now where it is not there or damaged.
 
     Args:
         model_dir: model.bin, config.json and tokenizer.json.
@@ -245,8 +243,8 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
             "There is no precision {precision}: use mixed, int8 or float32.", precision=precision
         )
     target = model_dir / f"onnx-{precision}-v{VERSION}"
-    source = _fingerprint(model_dir / "model.bin")
-    if _is_made_from(target, source):
+    source = stamp.fingerprint(model_dir / "model.bin")
+    if stamp.holds(target, source, _GRAPHS):
         return target
     weights = WhisperWeights(model_dir)
     _log.info("writing Whisper's graphs for %s, %s", model_dir.name, precision)
@@ -257,11 +255,11 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
                 if progress is not None:
                     progress(name)
                 _write(build(weights), work / f"{name}.onnx", in_8_bits=name in PRECISIONS[precision])
-            (work / _STAMP).write_bytes(source.encode())
             done = work / "done"
             done.mkdir()
-            for file in [*work.glob("*.onnx"), work / _STAMP]:
-                file.rename(done / file.name)
+            for name in _GRAPHS:
+                (work / name).rename(done / name)
+            stamp.write(done, source, _GRAPHS)
             _put(done, target, source, aside=work / "old")
         for old in model_dir.glob(f"onnx-{precision}-v*"):
             if old != target:
@@ -276,26 +274,19 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
     return target
 
 
-def _is_made_from(target: Path, source: str) -> bool:
-    """Whether a finished export of these weights is there."""
-    with contextlib.suppress(OSError):
-        return (target / _STAMP).read_bytes() == source.encode()
-    return False
-
-
 def _put(done: Path, target: Path, source: str, aside: Path) -> None:
     """Move a finished export into place; another process may do the same at the same time.
 
     What another process has open there stays readable: it is moved aside, not overwritten.
     """
     with contextlib.suppress(FileNotFoundError):
-        if _is_made_from(target, source):
+        if stamp.holds(target, source, _GRAPHS):
             return
         target.rename(aside)
     try:
         done.rename(target)
     except OSError:
-        if not _is_made_from(target, source):
+        if not stamp.holds(target, source, _GRAPHS):
             raise
 
 
@@ -327,16 +318,3 @@ def _write(model: Any, path: Path, in_8_bits: bool) -> None:  # noqa: ANN401 - o
 
 def _no_advice(record: logging.LogRecord) -> bool:
     return "pre-processing before quantization" not in record.getMessage()
-
-
-def _fingerprint(path: Path) -> str:
-    """Changes when the weights do: size and the hash of head and tail (the whole was verified before)."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(1 << 16)
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - (1 << 16)))
-            tail = file.read()
-    except OSError:
-        return ""  # the reader of the weights says why
-    return f"{size} {hashlib.sha256(head + tail).hexdigest()}\n"

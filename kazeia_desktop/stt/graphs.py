@@ -1,5 +1,6 @@
 """The two graphs at work: buffers that stay, nothing copied or allocated for a token."""
 
+import threading
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,7 @@ from kazeia_desktop.stt.export import SLOTS
 
 _HIDDEN: Final = np.float32(-1e9)
 """Added to the score of a slot that may not be seen."""
+_POLL_S: Final = 0.01
 PROMPT: Final = 4  # tokens of the prompt: start, language, task, no timestamps
 
 
@@ -62,9 +64,17 @@ class Graphs:
         self.decoder_ms = 0.0
         self.n_steps = 0
 
-    def encode(self, mel: FloatArray) -> None:
-        """Read one window. mel: (n_mels, 2 n). What the decoder attends to is kept; its cache is forgotten."""
+    def encode(self, mel: FloatArray, cancel: CancelToken) -> None:
+        """Read one window. mel: (n_mels, 2 n). What the decoder attends to is kept; its cache is forgotten.
+
+        A cancel stops it at the encoder's next node, within 100 ms.
+
+        Raises:
+            Cancelled: cancel is set; there is then nothing to decode before the next window.
+        """
+        cancel.raise_if_set()
         started = time.perf_counter()
+        self._bindings = {}
         n = mel.shape[1] // 2
         self._n = n
         frames = np.ascontiguousarray(mel[None, :, : 2 * n])
@@ -72,7 +82,7 @@ class Graphs:
         _bind(binding.bind_input, "mel", frames)
         for name, buffer in self._cross.items():
             _bind(binding.bind_output, name, self._window(name, buffer))
-        self._run(self._encoder, binding)
+        self._run_stoppable(self._encoder, binding, cancel)
         self.encoder_ms += (time.perf_counter() - started) * 1000
         self.position = 0
         self._bindings = {size: self._bound(step) for size, step in self._steps.items()}
@@ -84,6 +94,8 @@ class Graphs:
             Cancelled: cancel is set.
         """
         cancel.raise_if_set()
+        if not self._bindings:
+            raise InferenceError("The recogniser has heard nothing yet.")
         if len(tokens) not in self._steps or self.position + len(tokens) > SLOTS:
             raise InferenceError("The recogniser's window is full.")
         started = time.perf_counter()
@@ -116,10 +128,37 @@ class Graphs:
         _bind(binding.bind_output, "logits", self.logits)
         return binding
 
-    @staticmethod
-    def _run(session: Any, binding: Any) -> None:  # noqa: ANN401 - ONNX Runtime's own
+    def _run_stoppable(self, session: Any, binding: Any, cancel: CancelToken) -> None:  # noqa: ANN401 - ONNX Runtime's own
+        """Run in a thread of its own, while this one waits for it or for the cancel token."""
+        options = ort.RunOptions()
+        done = threading.Event()
+        errors: list[InferenceError] = []
+
+        def work() -> None:
+            try:
+                self._run(session, binding, options)
+            except InferenceError as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=work, name="stt-encoder")
+        thread.start()
         try:
-            session.run_with_iobinding(binding)
+            while not done.wait(_POLL_S):
+                if cancel.is_set():
+                    options.terminate = True
+        finally:
+            options.terminate = True  # Ctrl-C came: the buffers may not be let go while it runs
+            thread.join()
+        cancel.raise_if_set()
+        if errors:
+            raise errors[0]
+
+    @staticmethod
+    def _run(session: Any, binding: Any, options: Any = None) -> None:  # noqa: ANN401 - ONNX Runtime's own
+        try:
+            session.run_with_iobinding(binding, options)
         except Exception as error:  # ONNX Runtime raises its own kinds, without a common base
             raise InferenceError(
                 "The recogniser failed ({reason}).", reason=str(error).splitlines()[0][:120]

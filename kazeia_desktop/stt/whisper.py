@@ -156,8 +156,7 @@ class WhisperRecognizer:
         n = int(window_s * CAPTURE_RATE_HZ) // 320 * 320  # a whole number of the encoder's positions
         window = np.zeros(n, np.float32)
         window[: min(n, len(samples))] = samples[:n]
-        graphs.encode(log_mel(window, self._shape.n_mels))
-        cancel.raise_if_set()
+        graphs.encode(log_mel(window, self._shape.n_mels), cancel)
 
     def _encode_as_faster_whisper(self, graphs: Graphs, samples: FloatArray, cancel: CancelToken) -> None:
         """30 s: its spectrogram ends 10 ms after the sound and is then filled with 0, which is not silence (-1.5)."""
@@ -165,8 +164,7 @@ class WhisperRecognizer:
         window = np.zeros((self._shape.n_mels, int(WINDOW_S * CAPTURE_RATE_HZ) // HOP), np.float32)
         mel = log_mel(np.pad(samples, (0, HOP)), self._shape.n_mels)[:, :-1]
         window[:, : mel.shape[1]] = mel
-        graphs.encode(window)
-        cancel.raise_if_set()
+        graphs.encode(window, cancel)
 
     def _detect(self, graphs: Graphs, cancel: CancelToken) -> str:
         """French or English, whichever is likelier: short words are otherwise taken for Russian."""

@@ -1,6 +1,7 @@
 """Graphs are written once, whole or not at all, and again when the weights change."""
 
 import errno
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def test_the_graphs_are_written_once(model: Path, precision: str, monkeypatch: p
 
 def test_the_same_weights_give_the_same_bytes(tmp_path: Path) -> None:
     once, again = (ensure_graphs(tiny_model(tmp_path / name), "mixed") for name in ("a", "b"))
-    assert contents(once) == contents(again)
+    for name in ("encoder.onnx", "decoder.onnx"):
+        assert contents(once)[name] == contents(again)[name]
 
 
 def test_other_weights_are_exported_anew(model: Path) -> None:
@@ -61,6 +63,42 @@ def test_other_weights_are_exported_anew(model: Path) -> None:
     after = contents(ensure_graphs(model, "float32"))
     assert all(after[name] != before[name] for name in before)
     assert entries(model) == ["config.json", "model.bin", f"onnx-float32-v{VERSION}"]
+
+
+@pytest.mark.parametrize("name", ["encoder.onnx", "decoder.onnx"])
+@pytest.mark.parametrize("damage", ["truncated", "emptied", "flipped", "removed"])
+def test_damaged_graphs_are_made_again(model: Path, name: str, damage: str) -> None:
+    folder = ensure_graphs(model, "float32")
+    whole = contents(folder)
+    raw = bytearray(whole[name])
+    raw[len(raw) // 2] ^= 0xFF
+    made = {"truncated": whole[name][:-7], "emptied": b"", "flipped": bytes(raw), "removed": None}[damage]
+    (folder / name).unlink()
+    if made is not None:
+        (folder / name).write_bytes(made)
+    assert contents(ensure_graphs(model, "float32"))[name] == whole[name]
+
+
+def test_graphs_that_were_copied_are_believed(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restored backup has other times."""
+    folder = ensure_graphs(model, "float32")
+    for file in folder.iterdir():
+        os.utime(file, (1, 1))
+    monkeypatch.setattr(export, "WhisperWeights", None)
+    assert ensure_graphs(model, "float32") == folder
+
+
+@pytest.mark.parametrize(
+    "stamp", [b"", b"{", b"[]", b"null", b'{"source": 1}', b"\xff", b'{"source": "", "graphs": 3}', b"[" * 9000]
+)
+def test_a_stamp_that_is_none_is_no_stamp(model: Path, stamp: bytes) -> None:
+    folder = ensure_graphs(model, "float32")
+    (folder / "source.txt").write_bytes(stamp)
+    told: list[str] = []
+    ensure_graphs(model, "float32", told.append)
+    assert told == ["encoder", "decoder"]
+    ensure_graphs(model, "float32", told.append)
+    assert told == ["encoder", "decoder"]
 
 
 def test_graphs_of_an_older_version_are_removed(model: Path) -> None:

@@ -1,7 +1,10 @@
 """The exported graphs compute Whisper, one token at a time in buffers that stay."""
 
+import threading
+import time
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +38,7 @@ def some_mel(n: int, seed: int = 5) -> FloatArray:
 @pytest.mark.parametrize("n", [1, 2, 25, 26])
 def test_float32_graphs_compute_what_numpy_computes(model: Path, n: int) -> None:
     graphs, numpy, mel = loaded(model), NumpyWhisper(), some_mel(n)
-    graphs.encode(mel)
+    graphs.encode(mel, CancelToken())
     heard = numpy.encode(mel)
     tokens = list(_PROMPT)
     logits = graphs.decode(tokens, CancelToken())
@@ -49,7 +52,7 @@ def test_float32_graphs_compute_what_numpy_computes(model: Path, n: int) -> None
 @pytest.mark.parametrize("precision", ["mixed", "int8"])
 def test_8_bits_are_close(model: Path, precision: str) -> None:
     graphs, numpy, mel = loaded(model, precision), NumpyWhisper(), some_mel(25)
-    graphs.encode(mel)
+    graphs.encode(mel, CancelToken())
     exact = numpy.logits(_PROMPT, numpy.encode(mel))
     error = graphs.decode(_PROMPT, CancelToken()) - exact
     assert 0 < np.abs(error).max() < 0.15 * np.abs(exact).max()  # 0: nothing was quantised
@@ -57,12 +60,12 @@ def test_8_bits_are_close(model: Path, precision: str) -> None:
 
 def test_a_window_knows_nothing_of_the_one_before(model: Path) -> None:
     graphs, fresh = loaded(model), loaded(model)
-    graphs.encode(some_mel(300, seed=1))
+    graphs.encode(some_mel(300, seed=1), CancelToken())
     graphs.decode(_PROMPT, CancelToken())
     for token in range(40):
         graphs.decode([token], CancelToken())
-    graphs.encode(some_mel(20, seed=2))
-    fresh.encode(some_mel(20, seed=2))
+    graphs.encode(some_mel(20, seed=2), CancelToken())
+    fresh.encode(some_mel(20, seed=2), CancelToken())
     for tokens in (_PROMPT, [5], [6]):
         again = graphs.decode(tokens, CancelToken()).copy()
         np.testing.assert_allclose(again, fresh.decode(tokens, CancelToken()), atol=1e-6)
@@ -70,7 +73,7 @@ def test_a_window_knows_nothing_of_the_one_before(model: Path) -> None:
 
 def test_rewound_it_decodes_the_same_window_again(model: Path) -> None:
     graphs = loaded(model)
-    graphs.encode(some_mel(20))
+    graphs.encode(some_mel(20), CancelToken())
     first = graphs.decode(_PROMPT, CancelToken()).copy()
     for token in range(10):
         graphs.decode([token], CancelToken())
@@ -80,7 +83,7 @@ def test_rewound_it_decodes_the_same_window_again(model: Path) -> None:
 
 def test_every_slot_is_used_and_not_one_more(model: Path) -> None:
     graphs, numpy, mel = loaded(model), NumpyWhisper(), some_mel(10)
-    graphs.encode(mel)
+    graphs.encode(mel, CancelToken())
     tokens = list(_PROMPT)
     graphs.decode(tokens, CancelToken())
     for i in range(SLOTS - PROMPT):
@@ -94,7 +97,7 @@ def test_every_slot_is_used_and_not_one_more(model: Path) -> None:
 
 def test_a_token_costs_no_memory(model: Path) -> None:
     graphs = loaded(model)
-    graphs.encode(some_mel(10))
+    graphs.encode(some_mel(10), CancelToken())
     where = graphs.decode(_PROMPT, CancelToken()).ctypes.data
     token = [4]
     graphs.decode(token, CancelToken())
@@ -113,7 +116,7 @@ def test_a_token_costs_no_memory(model: Path) -> None:
 
 def test_cancel_stops_before_the_next_token(model: Path) -> None:
     graphs, cancel = loaded(model), CancelToken()
-    graphs.encode(some_mel(10))
+    graphs.encode(some_mel(10), CancelToken())
     graphs.decode(_PROMPT, cancel)
     steps = graphs.n_steps
     cancel.set()
@@ -122,9 +125,92 @@ def test_cancel_stops_before_the_next_token(model: Path) -> None:
     assert graphs.n_steps == steps
 
 
+class _SetWhenAsked(CancelToken):
+    """Set by the second question: the first comes before the encoder runs."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def is_set(self) -> bool:
+        self.asked += 1
+        self.set()
+        return True
+
+
+class _Held:
+    """The encoder's session, running until it is told to stop."""
+
+    def __init__(self, session: Any) -> None:  # noqa: ANN401
+        self._session = session
+        self.stopped = threading.Event()
+
+    def io_binding(self) -> Any:  # noqa: ANN401
+        return self._session.io_binding()
+
+    def run_with_iobinding(self, binding: Any, options: Any) -> None:  # noqa: ANN401
+        while not options.terminate:
+            time.sleep(0)
+        self.stopped.set()
+        self._session.run_with_iobinding(binding, options)
+
+
+def test_cancel_stops_the_encoder_between_two_nodes(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs, cancel = loaded(model), _SetWhenAsked()
+    graphs.encode(some_mel(5), CancelToken())
+    held = _Held(graphs._encoder)
+    monkeypatch.setattr(graphs, "_encoder", held)
+    with pytest.raises(Cancelled):
+        graphs.encode(some_mel(1500), cancel)
+    assert held.stopped.is_set()
+    assert cancel.asked
+    with pytest.raises(InferenceError, match="nothing"):
+        graphs.decode(_PROMPT, CancelToken())
+    monkeypatch.undo()
+    mel, fresh = some_mel(20), loaded(model)
+    graphs.encode(mel, CancelToken())
+    fresh.encode(mel, CancelToken())
+    again = graphs.decode(_PROMPT, CancelToken()).copy()
+    np.testing.assert_allclose(again, fresh.decode(_PROMPT, CancelToken()), atol=1e-6)
+
+
+def test_cancelled_before_it_begins_the_encoder_does_not_run(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs, cancel = loaded(model), CancelToken()
+    monkeypatch.setattr(graphs, "_encoder", None)
+    cancel.set()
+    with pytest.raises(Cancelled):
+        graphs.encode(some_mel(10), cancel)
+
+
+def test_ctrl_c_while_the_encoder_runs_waits_for_its_end(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it writes into may be freed only when it has ended."""
+
+    class Interrupted(CancelToken):
+        __slots__ = ()
+
+        def is_set(self) -> bool:
+            raise KeyboardInterrupt
+
+    graphs = loaded(model)
+    held = _Held(graphs._encoder)
+    monkeypatch.setattr(graphs, "_encoder", held)
+    with pytest.raises(KeyboardInterrupt):
+        graphs.encode(some_mel(10), Interrupted())
+    assert held.stopped.is_set()
+
+
+def test_what_the_encoder_refuses_is_told_in_one_line(model: Path) -> None:
+    graphs = loaded(model)
+    with pytest.raises(InferenceError) as caught:
+        graphs.encode(np.zeros((MELS + 1, 20), np.float32), CancelToken())
+    assert "\n" not in str(caught.value)
+
+
 def test_what_onnx_runtime_refuses_is_told_in_one_line(model: Path) -> None:
     graphs = loaded(model)
-    graphs.encode(some_mel(10))
+    graphs.encode(some_mel(10), CancelToken())
     with pytest.raises(InferenceError) as caught:
         graphs.decode([1, 2, 3, VOCAB + 5], CancelToken())  # no such token
     assert "\n" not in str(caught.value)

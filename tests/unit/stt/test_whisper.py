@@ -138,18 +138,27 @@ def test_cancelled_before_it_begins(recognizer: WhisperRecognizer, speech: dict[
     assert recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text
 
 
-@pytest.mark.parametrize("after_s", [0.01, 0.3])
-def test_cancelled_on_the_way(recognizer: WhisperRecognizer, speech: dict[str, FloatArray], after_s: float) -> None:
+@pytest.mark.parametrize("after_s", [0.01, 0.1, 0.2, 0.3])
+def test_cancelled_in_the_encoder_it_returns_soon(
+    recognizer: WhisperRecognizer, speech: dict[str, FloatArray], after_s: float
+) -> None:
+    """The encoder takes 600 ms for 30 s on two quiet cores; it stops 13 ms after the cancel, at most 50."""
     expected = recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text
     long = np.tile(speech["demo-thanks"], 20)[: 28 * 16_000]
     cancel = CancelToken()
-    timer = threading.Timer(after_s, cancel.set)
+    asked: list[float] = []
+
+    def stop() -> None:
+        asked.append(time.perf_counter())
+        cancel.set()
+
+    timer = threading.Timer(after_s, stop)
     timer.start()
-    started = time.perf_counter()
     with pytest.raises(Cancelled):
         recognizer.transcribe(long, 0, cancel)
-    assert time.perf_counter() - started < after_s + 6.0  # one encoder run over 30 s (0.9 s on two quiet cores)
+    late_s = time.perf_counter() - asked[0]
     timer.join()
+    assert late_s < 0.3  # three times the 100 ms that are promised
     assert recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text == expected
 
 
@@ -178,7 +187,9 @@ def test_a_precision_that_there_is_not() -> None:
         WhisperRecognizer(require_model("whisper-base"), SttSettings.model_construct(precision="int3", threads=1))  # type: ignore[arg-type]
 
 
-def test_damaged_graphs_and_tokenizer_are_named(tmp_path: Path) -> None:
+def test_damaged_graphs_are_made_again_and_a_damaged_tokenizer_is_named(
+    tmp_path: Path, recognizer: WhisperRecognizer, speech: dict[str, FloatArray]
+) -> None:
     source = require_model("whisper-base")
     WhisperRecognizer(source, SttSettings()).close()  # the graphs are there now
     for file in ("model.bin", "config.json"):
@@ -190,8 +201,12 @@ def test_damaged_graphs_and_tokenizer_are_named(tmp_path: Path) -> None:
     shutil.copy(graphs / "source.txt", copy / "source.txt")
     (copy / "encoder.onnx").write_bytes((graphs / "encoder.onnx").read_bytes()[:100_000])
     (copy / "decoder.onnx").symlink_to(graphs / "decoder.onnx")
-    with pytest.raises(ModelCorruptError, match=r"onnx-mixed"):
-        WhisperRecognizer(tmp_path, SttSettings())
+    made = WhisperRecognizer(tmp_path, SttSettings())
+    try:
+        heard = made.transcribe(speech["vm-nonumber"], 0, CancelToken()).text
+    finally:
+        made.close()
+    assert heard == recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text
     (tmp_path / "tokenizer.json").write_bytes((source / "tokenizer.json").read_bytes()[:5000])
     with pytest.raises(ModelCorruptError, match=r"tokenizer\.json"):
         WhisperRecognizer(tmp_path, SttSettings())
