@@ -5,7 +5,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kazeia_desktop.cli.output import EVENTS_KEPT, Subparsers, emitter, load_settings, print_json, print_text
+from kazeia_desktop.cli.output import (
+    EVENTS_KEPT,
+    Subparsers,
+    check_place,
+    emitter,
+    load_settings,
+    print_json,
+    print_text,
+)
 from kazeia_desktop.errors import AudioFormatError, InferenceError, KazeiaError
 from kazeia_desktop.events import Event, Failed, LoadProgress, Notice, State, StateChanged, TurnEnded, UserText
 from kazeia_desktop.runtime.channel import Channel
@@ -47,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
             seconds=seconds,
             limit=MAX_QUESTION_S,
         )
+    if options.output is not None:
+        check_place(options.output)
     samples, rate_hz = read_wav(options.wav)
     paths, settings = load_settings()
     if options.voice:

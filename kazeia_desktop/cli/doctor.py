@@ -19,6 +19,8 @@ from kazeia_desktop.settings.store import SettingsStore
 from kazeia_desktop.translations import system_language, translate
 
 LOW_DISK_BYTES: Final = 1_000_000_000
+PACKAGES: Final = ("onnxruntime", "onnx", "tokenizers", "jinja2", "num2words", "huggingface_hub")
+"""Of pyproject.toml's dependencies, those that no other check meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def examine(paths: Paths) -> Iterator[Check]:
     yield _devices("audio input", "list_inputs", tr("no microphone"))
     yield _devices("audio output", "list_outputs", tr("no loudspeaker"))
     yield from _models(paths, settings)
+    yield _packages()
     yield _espeak()
     yield _native()
     yield _cpu()
@@ -139,6 +142,17 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Check]:
             yield Check(name, False, error.told_in(system_language()), advice, essential)
         else:
             yield Check(name, True, tr("{model}: {path}", model=model, path=str(path)), essential=essential)
+
+
+def _packages() -> Check:
+    """The Python libraries that the stages import; what only limits is told by its own check."""
+    for name in PACKAGES:
+        try:
+            importlib.import_module(name)
+        except (ImportError, OSError) as error:
+            advice = tr("Delete the folder .venv and run `make build`.")
+            return Check("packages", False, f"{name}: {error}", advice)
+    return Check("packages", True, tr("{names} and {n_more} more", names=PACKAGES[0], n_more=len(PACKAGES) - 1))
 
 
 def _espeak() -> Check:

@@ -3,14 +3,18 @@
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, Protocol
 
+from kazeia_desktop.errors import AudioFormatError
 from kazeia_desktop.events import Event
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.translations import system_language
 
 EVENTS_KEPT: Final = 10_000
 
@@ -34,11 +38,35 @@ def print_text(text: str) -> None:
 
 
 def load_settings() -> tuple[Paths, Settings]:
-    """The directories and the stored settings (defaults where there are none)."""
+    """The directories and the stored settings: defaults where there are none, or, told in one line, where they
+    cannot be used.
+    """
     from kazeia_desktop.settings.store import SettingsStore
 
     paths = Paths.from_environment()
-    return paths, SettingsStore(paths.settings_file).load()
+    store = SettingsStore(paths.settings_file)
+    settings = store.load()
+    if store.problem is not None:
+        sys.stderr.write(f"kazeia: {store.problem.told_in(system_language())}\n")
+    return paths, settings
+
+
+def check_place(path: Path) -> None:
+    """Before long work: whether its result can be written to `path`.
+
+    Raises:
+        AudioFormatError: no such folder, a folder itself, or no permission.
+    """
+    folder = path.parent
+    reason = ""
+    if not folder.is_dir():
+        reason = f"no folder {folder}"
+    elif path.is_dir():
+        reason = "is a folder"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "no permission"
+    if reason:
+        raise AudioFormatError("{path} cannot be written ({reason}): choose another place.", path=path, reason=reason)
 
 
 def emitter(events: Channel[Event]) -> Callable[[Event], None]:

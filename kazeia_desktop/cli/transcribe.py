@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
-from kazeia_desktop.errors import InferenceError, KazeiaError
+from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, FloatArray
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.translations import system_language, translate
@@ -37,11 +37,7 @@ def run(options: argparse.Namespace) -> int:
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
     from kazeia_desktop.settings.store import with_value
-
-    try:
-        from kazeia_desktop.stt.whisper import WhisperRecognizer
-    except ImportError as error:
-        raise InferenceError("A part of Kazeia is missing ({reason}): install it again.", reason=error) from error
+    from kazeia_desktop.stt.whisper import WhisperRecognizer
 
     paths, settings = load_settings()
     for name in ("language", "model", "precision"):

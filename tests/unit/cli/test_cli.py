@@ -1,5 +1,6 @@
 """The command line as a whole: no Qt, one line for an error, the promised exit codes; settings and ask."""
 
+import io
 import json
 import subprocess
 import sys
@@ -88,6 +89,88 @@ def test_a_broken_settings_file_is_told_by_settings_and_not_lost(
     assert cli.main(["settings", "show"]) == 1
     assert "settings.broken.toml" in capsys.readouterr().err
     assert (home / "config" / "settings.broken.toml").read_text("utf-8") == "[broken"
+
+
+_PART_CASES = {
+    "onnxruntime": ("say", "ask", "transcribe", "talk"),
+    "llama_cpp": ("say", "ask", "chat", "talk", "devices"),
+    "onnx": ("transcribe", "ask"),
+    "tokenizers": ("transcribe", "ask"),
+    "jinja2": ("chat", "ask"),
+    "num2words": ("say", "split"),
+    "pydantic": ("say", "ask", "chat", "transcribe", "settings", "doctor", "devices", "models"),
+    "numpy": ("say", "ask", "transcribe", "chat"),
+    "tomli_w": ("settings", "chat"),
+    "platformdirs": ("settings", "models"),
+}
+_WORDS = {
+    "say": ["say", "Bonjour", "-o", "o.wav"], "ask": ["ask", "a.wav"], "transcribe": ["transcribe", "a.wav"],
+    "chat": ["chat"], "talk": ["talk"], "devices": ["devices"], "split": ["split"], "doctor": ["doctor"],
+    "settings": ["settings", "show"], "models": ["models", "list"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", _PART_CASES)
+def test_a_missing_library_is_one_line_in_every_command(part: str, tmp_path: Path) -> None:
+    write_wav(tmp_path / "a.wav", np.zeros(16_000, np.float32), 16_000)
+    program = (
+        f"import sys, json; sys.modules[{part!r}] = None\n"
+        "from kazeia_desktop import cli\n"
+        "for words in json.loads(sys.argv[1]): sys.stderr.write(f'={cli.main(words)}\\n')"
+    )
+    commands = [_WORDS[name] for name in _PART_CASES[part]]
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(commands)],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
+    told = done.stderr.splitlines()
+    assert len(told) == 2 * len(commands), done.stderr
+    for line, code in zip(told[::2], told[1::2], strict=True):
+        assert code == "=1"
+        assert line.startswith("kazeia: ")
+        assert part in line
+        assert "make build" in line
+
+
+@pytest.mark.parametrize("target", ["no folder/r.wav", "."])
+def test_ask_tells_at_once_that_its_reply_cannot_be_written(
+    target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_wav(tmp_path / "a.wav", np.zeros(16_000, np.float32), 16_000)
+    assert cli.main(["ask", str(tmp_path / "a.wav"), "-o", str(tmp_path / target)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"kazeia: {tmp_path / target} cannot be written")
+    assert told.count("\n") == 1
+
+
+_BROKEN = (b"[broken", b"\xff\xfe\0", b"", b"version = 99", b"version = 1\n[stt]\nthreads = 9999", None)
+
+
+@pytest.mark.parametrize("content", _BROKEN)
+def test_settings_that_cannot_be_used_are_told_and_the_command_goes_on(
+    content: bytes | None, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home / "config" / "settings.toml"
+    path.parent.mkdir(parents=True)
+    if content is None:
+        path.mkdir()  # cannot be read as a file, by root neither
+    else:
+        path.write_bytes(content)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Bonjour.")))
+    assert cli.main(["split"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "Bonjour.\n"
+    assert said.err.startswith("kazeia: The settings file ")
+    assert said.err.endswith("\n")
+    assert said.err.count("\n") == 1
+    assert "defaults are used" in said.err
+    if content is None:
+        assert path.is_dir()
+    else:
+        assert (home / "config" / "settings.broken.toml").read_bytes() == content
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Bonjour.")))
+        assert cli.main(["split"]) == 0  # once is enough
+        assert capsys.readouterr().err == ""
 
 
 def test_missing_models_are_told_with_the_command_that_gets_them(

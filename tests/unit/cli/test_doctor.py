@@ -84,7 +84,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"name", "ok", "detail", "advice"} <= set(told["checks"][0])
     assert [check["name"] for check in told["checks"]] == [
         "settings", "audio input", "audio output", "model stt", "model vad", "model llm", "model voice",
-        "espeak-ng", "native library", "cpu", "disk", "display",
+        "packages", "espeak-ng", "native library", "cpu", "disk", "display",
     ]  # fmt: skip
 
 
@@ -169,6 +169,14 @@ def test_a_slow_processor_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not checks()["cpu"].ok and call() == 0
     monkeypatch.setenv("KAZEIA_CPU_ISA", "scalar")
     assert checks()["cpu"].ok
+
+
+@pytest.mark.parametrize("name", doctor.PACKAGES)
+def test_a_missing_package_is_essential_and_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    check = checks()["packages"]
+    assert not check.ok and check.essential and name in check.detail and "make build" in check.advice
+    assert call() == 1
 
 
 def test_no_espeak(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,8 @@ def test_saving_keeps_the_one_before(tmp_path: Path) -> None:
     [
         (b"not toml [", "at line 1"),
         (b"\xff\xfe\x00", "UTF-8"),
-        (b"", "version"),
+        (b"", "empty"),
+        (b" \r\n", "empty"),
         (b"version = 99", "newer"),
         (b"version = 'one'", "version"),
         (b"version = 1\n[llm]\ntemperature = 9.0", "llm.temperature"),
