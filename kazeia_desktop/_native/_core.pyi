@@ -1,12 +1,20 @@
+"""What native/bindings/ offers.
+
+Arrays given are converted to the type named here and copied where they are not contiguous; those returned are new.
+The interpreter's lock is released while a call computes. An object without a word on threads serves one at a time.
+"""
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kazeia_desktop._native import LlamaBuild
 
 LLAMA_LIBRARY_SHA256: str
 
 def llama_build() -> LlamaBuild: ...
-def select_isa(name: str) -> str: ...
+def select_isa(name: str) -> str:
+    """Makes all kernels use "scalar", "avx2" or "neon"; "" chooses the best. Returns "", or why not."""
+
 def active_isa() -> str: ...
 
 class Resampler:
@@ -15,3 +23,163 @@ class Resampler:
     def push(self, samples: NDArray[np.float32]) -> NDArray[np.float32]: ...
     def flush(self) -> NDArray[np.float32]: ...
     def reset(self) -> None: ...
+
+class ThreadTeam:
+    """Threads that compute one thing together, for one user at a time; they sleep meanwhile.
+
+    Raises:
+        ValueError: not 1 to 64 threads.
+    """
+
+    def __init__(self, n_threads: int) -> None: ...
+    @property
+    def n_threads(self) -> int: ...
+
+class Pcg32:
+    """PCG32, the same numbers everywhere. Source: O'Neill 2014, pcg-random.org."""
+
+    def __init__(self, seed: int, stream: int = 0) -> None: ...
+    def next(self) -> int:
+        """32 bits."""
+
+    def next_double(self) -> float:
+        """Uniform in [0, 1), from two draws."""
+
+class SamplerOptions:
+    """temperature 0: the largest logit. top_k 0, top_p 1, repetition_penalty 1: not used."""
+
+    def __init__(self, temperature: float, top_k: int, top_p: float, repetition_penalty: float = 1.0) -> None: ...
+
+class Sampler:
+    """Hugging Face's processors in their order: repetition penalty, temperature, top-k, top-p, a draw."""
+
+    def __init__(self) -> None: ...
+    def sample(self, logits: ArrayLike, options: SamplerOptions, random: Pcg32, history: ArrayLike) -> int:
+        """The token, or -1 where a logit is NaN or +inf, or none is finite.
+
+        Args:
+            logits: (n,) float32; -inf is never drawn.
+            history: (m,) int32, the tokens to penalise; those outside [0, n) are left out.
+        """
+
+class CodePredictorModel:
+    """The weights, shareable between threads.
+
+    Args:
+        shape: "hidden", "layers", "heads", "kv_heads", "head_dim", "ffn", "rope_theta", "rms_norm_eps", "codebooks",
+            "vocab".
+        talker_hidden: width of the talker's states and of all embeddings.
+        talker_vocab: rows of codebook 0's embedding.
+        tensors: name in code_predictor.gguf -> (type, rows, columns, bytes): "f32", "f16", "q8_0" or "q4_0", and
+            contiguous uint8. A vector has one row. The arrays called codec_embd.* are kept and read in place;
+            all others are copied.
+    Raises:
+        ValueError: naming the tensor that is missing or does not fit.
+    """
+
+    def __init__(
+        self,
+        shape: dict[str, float],
+        talker_hidden: int,
+        talker_vocab: int,
+        tensors: dict[str, tuple[str, int, int, NDArray[np.uint8]]],
+    ) -> None: ...
+    @property
+    def n_bytes_per_frame(self) -> int:
+        """Bytes of weights that one frame reads."""
+
+class CodePredictor:
+    """One voice's state. Its team may serve others too, but not at the same time."""
+
+    def __init__(self, model: CodePredictorModel, team: ThreadTeam) -> None: ...
+    def predict(self, hidden: ArrayLike, code0: int, options: SamplerOptions, random: Pcg32) -> NDArray[np.int32]:
+        """The codes of codebooks 1 to 15, (15,) int32; the same for every number of threads.
+
+        Args:
+            hidden: (talker_hidden,) float32, the talker's final-normed state.
+        Raises:
+            ValueError: hidden has another shape, or code0 is none of codebook 0.
+            RuntimeError: the figures are not finite.
+        """
+
+    def logits(self, hidden: ArrayLike, codes: ArrayLike) -> NDArray[np.float32]:
+        """(15, vocab) float32, teacher-forced on codes: (16,) int32.
+
+        Raises:
+            ValueError: another shape, or a code that is none of codebook 0.
+            IndexError: a code that is none of its codebook.
+        """
+
+    def frame_embedding(self, codes: ArrayLike, text: ArrayLike | None) -> NDArray[np.float32]:
+        """What the talker hears of a frame: the embeddings of its 16 codes, and text's, (talker_hidden,) float32.
+
+        Raises:
+            ValueError: codes is not (16,), or text not (talker_hidden,).
+            IndexError: a code that is none of its codebook.
+        """
+
+    def take_times_ns(self) -> tuple[int, int, int]:
+        """Time of layers, heads and sampling, in nanoseconds, since the last call."""
+
+class TalkerError(Exception):
+    """A file that llama.cpp cannot use, or a call that failed; one plain line."""
+
+class TalkerModel:
+    """talker.gguf, mapped; shareable between sessions and threads.
+
+    The file must have been checked: llama.cpp ends the process on some malformed ones.
+
+    Raises:
+        TalkerError: llama.cpp cannot load it.
+    """
+
+    def __init__(self, path: str, vocab_only: bool = False) -> None: ...
+    @property
+    def n_embd(self) -> int: ...
+    def tokenize(self, text: str, special: bool) -> NDArray[np.int32]:
+        """(n,) int32, without a beginning token; special: text such as <|im_end|> becomes its token."""
+
+class TalkerSession:
+    """One sequence. cancel() may come from any thread.
+
+    Raises:
+        TalkerError: llama.cpp cannot hold that many positions.
+    """
+
+    def __init__(self, model: TalkerModel, n_positions: int, n_threads: int, kv_f32: bool = False) -> None: ...
+    @property
+    def n_embd(self) -> int: ...
+    @property
+    def n_vocab(self) -> int: ...
+    @property
+    def n_positions(self) -> int: ...
+    @property
+    def length(self) -> int:
+        """Positions so far."""
+
+    def reset(self) -> None:
+        """Forgets the sequence and the kept beginning."""
+
+    def prefill(self, embeds: ArrayLike, n_prefix: int = 0) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Begins a sequence; the state of its first n_prefix positions is kept for the next that begins with them.
+
+        Args:
+            embeds: (n, n_embd) float32.
+        Returns:
+            hidden (n_embd,) and logits (n_vocab,) of the last position.
+        Raises:
+            ValueError: another shape.
+            TalkerError: too long, cancelled, or n_prefix is not below n.
+        """
+
+    def decode(self, embed: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Appends one position, (n_embd,); returns and raises as prefill does."""
+
+    def forward(self, embeds: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """All positions of a new sequence: hidden (n, n_embd) and logits (n, n_vocab)."""
+
+    def cancel(self) -> None:
+        """Stops a call under way within milliseconds; all later ones raise TalkerError until resume()."""
+
+    def resume(self) -> None: ...
+    def set_threads(self, n_threads: int) -> None: ...

@@ -56,25 +56,41 @@ kazeia::DecoderShape decoder_shape(const py::dict& values) {
   return shape;
 }
 
+/// (type, rows, cols, uint8 array). The array itself: a converted copy would be gone while its view is still read.
+kazeia::MatrixView view_of(const py::handle& value) {
+  using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
+  if (!py::isinstance<py::tuple>(value) || py::len(value) != 4) throw std::invalid_argument("no tuple of four");
+  const auto parts = py::reinterpret_borrow<py::tuple>(value);
+  if (!py::isinstance<Bytes>(parts[3])) throw std::invalid_argument("its bytes are no contiguous array of uint8");
+  const auto raw = py::reinterpret_borrow<py::array>(parts[3]);
+  kazeia::MatrixView view;
+  view.type = kazeia::weight_type(parts[0].cast<std::string>());
+  view.rows = parts[1].cast<std::size_t>();
+  view.cols = parts[2].cast<std::size_t>();
+  view.data = static_cast<const std::byte*>(raw.data());
+  view.n_bytes = static_cast<std::size_t>(raw.nbytes());
+  return view;
+}
+
 /// {name: (type, rows, cols, uint8 array)}; the arrays must stay alive while views are used.
 kazeia::TensorMap tensor_map(const py::dict& tensors) {
   kazeia::TensorMap views;
-  for (const auto& [name, value] : tensors) {
-    const auto parts = value.cast<py::tuple>();
-    const auto raw = parts[3].cast<py::array_t<std::uint8_t, py::array::c_style>>();
-    kazeia::MatrixView view;
-    view.type = kazeia::weight_type(parts[0].cast<std::string>());
-    view.rows = parts[1].cast<std::size_t>();
-    view.cols = parts[2].cast<std::size_t>();
-    view.data = reinterpret_cast<const std::byte*>(raw.data());
-    view.n_bytes = static_cast<std::size_t>(raw.nbytes());
-    views[name.cast<std::string>()] = view;
+  for (const auto& [key, value] : tensors) {
+    const auto name = key.cast<std::string>();
+    try {
+      views[name] = view_of(value);
+    } catch (const py::cast_error&) {
+      throw py::value_error("tensor " + name + " is no (type, rows, columns, bytes)");
+    } catch (const std::invalid_argument& error) {
+      throw py::value_error("tensor " + name + ": " + error.what());
+    }
   }
   return views;
 }
 
 struct PyCodePredictorModel {
-  PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab, const py::dict& given)
+  PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab,
+                       const py::dict& given)
       : model(make(shape, talker_hidden, talker_vocab, tensor_map(given))) {
     // All else is packed: its memory, mapped from the file, can go.
     for (const auto& [name, value] : given) {
@@ -250,13 +266,13 @@ void add_tts(py::module_& module) {
       .def(py::init<>())
       .def("sample", &sample, py::arg("logits"), py::arg("options"), py::arg("random"), py::arg("history"));
   py::class_<PyCodePredictorModel, std::shared_ptr<PyCodePredictorModel>>(module, "CodePredictorModel")
-      .def(py::init<const py::dict&, std::size_t, std::size_t, const py::dict&>(), py::arg("shape"), py::arg("talker_hidden"),
-           py::arg("talker_vocab"), py::arg("tensors"))
+      .def(py::init<const py::dict&, std::size_t, std::size_t, const py::dict&>(), py::arg("shape"),
+           py::arg("talker_hidden"), py::arg("talker_vocab"), py::arg("tensors"))
       .def_property_readonly("n_bytes_per_frame",
                              [](const PyCodePredictorModel& self) { return self.model.n_bytes_per_frame(); });
   py::class_<PyCodePredictor>(module, "CodePredictor")
-      .def(py::init<std::shared_ptr<PyCodePredictorModel>, std::shared_ptr<kazeia::ThreadTeam>>(), py::arg("model"),
-           py::arg("team"))
+      .def(py::init<std::shared_ptr<PyCodePredictorModel>, std::shared_ptr<kazeia::ThreadTeam>>(),
+           py::arg("model").none(false), py::arg("team").none(false))
       .def("predict", &PyCodePredictor::predict, py::arg("hidden"), py::arg("code0"), py::arg("options"),
            py::arg("random"))
       .def("logits", &PyCodePredictor::logits, py::arg("hidden"), py::arg("codes"))
@@ -283,7 +299,7 @@ void add_tts(py::module_& module) {
           },
           py::arg("text"), py::arg("special"));
   py::class_<PyTalker>(module, "TalkerSession")
-      .def(py::init<std::shared_ptr<kazeia::TalkerModel>, std::size_t, int, bool>(), py::arg("model"),
+      .def(py::init<std::shared_ptr<kazeia::TalkerModel>, std::size_t, int, bool>(), py::arg("model").none(false),
            py::arg("n_positions"), py::arg("n_threads"), py::arg("kv_f32") = false)
       .def_property_readonly("n_embd", [](const PyTalker& self) { return self.session->n_embd(); })
       .def_property_readonly("n_vocab", [](const PyTalker& self) { return self.session->n_vocab(); })
