@@ -5,6 +5,7 @@ predictor the other 15 codes of that frame, the codec decoder the sound. Source:
 arXiv:2601.15621.
 """
 
+import contextlib
 import itertools
 import secrets
 import threading
@@ -186,6 +187,7 @@ class Qwen3Tts:
         speech = self._speech([text], voice, SpeechOptions(language, text_mode))
         never = CancelToken()
         with self._lock:
+            self._session.resume()
             frames = list(self._generator.frames(speech, seed, talker, others, 0, max_frames, never, never))
         return np.stack(frames) if frames else np.zeros((0, 16), np.int32)
 
@@ -195,8 +197,9 @@ class Qwen3Tts:
         """Speak a text, whole or still coming piece by piece (text_mode "streamed").
 
         Yields sound as soon as it exists; the last frame has end_of_clause set and no samples. When cancelled,
-        iteration ends. Afterwards `stats` tells what it took. A text that does not end by itself is begun once
-        more with another seed, if nothing of it was heard yet.
+        iteration ends; an iterator of text that waits for more should end then too, since it cannot be interrupted.
+        Afterwards `stats` tells what it took. A text that does not end by itself is begun once more with another
+        seed, if nothing of it was heard yet.
 
         Raises:
             InferenceError: a model failed.
@@ -212,16 +215,18 @@ class Qwen3Tts:
                 stats.seed, stats.retries = seed + attempt, attempt
                 stream = self._stream(source.again(), voice, options, stats.seed)
                 held: list[FloatArray] = []
-                for sound in stream.sound(cancel):
-                    stats.chunks += 1
-                    if not options.stream_frames:
-                        held.append(sound)
-                        continue
-                    if stats.ttfa_ms is None:
-                        stats.ttfa_ms = (time.perf_counter() - began) * 1000
-                    mark = time.perf_counter()
-                    yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
-                    kept_s += time.perf_counter() - mark
+                # Closed here, not when it is collected: its thread ends before another utterance may begin.
+                with contextlib.closing(stream.sound(cancel)) as sounds:
+                    for sound in sounds:
+                        stats.chunks += 1
+                        if not options.stream_frames:
+                            held.append(sound)
+                            continue
+                        if stats.ttfa_ms is None:
+                            stats.ttfa_ms = (time.perf_counter() - began) * 1000
+                        mark = time.perf_counter()
+                        yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
+                        kept_s += time.perf_counter() - mark
                 stats.elapsed_s = time.perf_counter() - began - kept_s
                 self._account(stats, stream)
                 if cancel.is_set():

@@ -1,7 +1,7 @@
 """Frames to sound while they are made: the generator has a thread of its own, the codec runs in the caller's."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 import numpy as np
@@ -55,7 +55,7 @@ class SpeechStream:
         self.audible = False
         """Whether anything could be heard so far."""
 
-    def sound(self, cancel: CancelToken) -> Iterator[FloatArray]:
+    def sound(self, cancel: CancelToken) -> Generator[FloatArray, None, None]:
         """Yields pieces of sound, float32; ends early, without an error, when `cancel` is set.
 
         Raises:
@@ -68,6 +68,7 @@ class SpeechStream:
                 began = time.perf_counter()
                 sound = self._codec.push(codes, cancel)
                 self.codec_s += time.perf_counter() - began
+                cancel.raise_if_set()
                 self._listen(sound)
                 yield sound
         except Cancelled:
