@@ -95,7 +95,7 @@ def test_quantised_on_the_same_weights(golden: GoldenSet, isa: str, dtype: str) 
 
 @pytest.mark.parametrize(("dtype", "most"), [("f16", 1e-5), ("q8_0", 0.025), ("q4_0", 0.35)])
 def test_error_of_the_weights(golden: GoldenSet, dtype: str, most: float) -> None:
-    """What quantisation itself costs, as a share of the official logits' rms; narrow layers average little of it out."""
+    """What quantisation itself costs, beside the official logits' rms; narrow layers average little of it out."""
     logits, _, _ = native(golden, dtype)
     error = np.sqrt(np.mean(np.square(logits - golden.logits)) / np.mean(np.square(golden.logits)))
     assert error < most
