@@ -106,7 +106,7 @@ const std::int8_t* split_bytes(const Activations& a) {
   const std::size_t n = a.n_vectors * a.n_in;
   if (bytes.size() < 2 * n) bytes.resize(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
-    const int high = (a.q[i] + 128) >> 8;
+    const int high = (a.q[i] + 128) >> 8;  // NOLINT(bugprone-signed-bitwise): rounds down
     bytes[i / 4 * 8 + i % 4] = static_cast<std::int8_t>(high);
     bytes[i / 4 * 8 + 4 + i % 4] = static_cast<std::int8_t>(a.q[i] - 256 * high);
   }
