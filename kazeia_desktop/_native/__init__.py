@@ -28,6 +28,8 @@ except ImportError as error:
 Resampler = _core.Resampler
 CodePredictor = _core.CodePredictor
 CodePredictorModel = _core.CodePredictorModel
+NativeTalker = _core.NativeTalker
+NativeTalkerModel = _core.NativeTalkerModel
 Pcg32 = _core.Pcg32
 Sampler = _core.Sampler
 SamplerOptions = _core.SamplerOptions

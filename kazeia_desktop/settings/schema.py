@@ -207,6 +207,10 @@ class TtsSettings(Section):
         ("Trames par morceau", "Frames a piece"),
         ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",
          "Frames of 80 ms decoded at a time. 0: the whole clause at once."), Apply.NEXT_CLAUSE)] = 4
+    talker: Annotated[Literal["native", "llama"], Shown(
+        ("Locuteur", "Talker"),
+        ("« native » : les noyaux de Kazeia, plus rapides. « llama » : llama.cpp, la référence.",
+         "“native”: Kazeia's own kernels, faster. “llama”: llama.cpp, the reference."), Apply.RELOAD)] = "native"
     talker_threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads du locuteur", "Talker threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
     code_predictor_threads: Annotated[int, Field(ge=1, le=32), Shown(

@@ -16,7 +16,15 @@ from typing import Final
 
 import numpy as np
 
-from kazeia_desktop._native import CodePredictor, CodePredictorModel, Pcg32, SamplerOptions, TalkerModel, ThreadTeam
+from kazeia_desktop._native import (
+    CodePredictor,
+    CodePredictorModel,
+    NativeTalkerModel,
+    Pcg32,
+    SamplerOptions,
+    TalkerModel,
+    ThreadTeam,
+)
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.voice_description import Sampling
@@ -24,7 +32,7 @@ from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
-from kazeia_desktop.tts.qwen3_files import load_code_predictor, load_talker
+from kazeia_desktop.tts.qwen3_files import first_not_finite, load_code_predictor, load_codec, load_talker
 from kazeia_desktop.tts.qwen3_generator import FrameGenerator, Speech
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
 from kazeia_desktop.tts.qwen3_prompt import PromptBuilder
@@ -51,7 +59,8 @@ class Qwen3Tts:
         self,
         manifest: VoiceManifest,
         talker_file: GgufFile,
-        talker: TalkerModel,
+        llama: TalkerModel,
+        talker: NativeTalkerModel | None,
         code_predictor: CodePredictorModel,
         codec: CodecDecoder,
         model_dir: Path,
@@ -60,34 +69,37 @@ class Qwen3Tts:
         self.manifest = manifest
         self.stats = SpeechStats()
         self._description = manifest.description
-        self._talker_model = talker
+        self._llama = llama
+        self._talker = talker
         self._code_predictor_model = code_predictor
         self._codec = codec
         self._model_dir = model_dir
         self._speaker_encoder: SpeakerEncoder | None = None
-        self._text = TextTokenizer(talker)
+        self._text = TextTokenizer(llama)
         self._prompts = PromptBuilder(self._description, talker_file.tensor("token_embd.weight"))
         self._threads = threads
         self._lock = threading.Lock()
-        self._team = ThreadTeam(threads)
-        self._predictor = CodePredictor(code_predictor, self._team)
-        self._session = self.talker_session()
-        self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+        self._team_sizes = (0, 0)
+        self._make_generator(threads, threads)
         self._codec_stream = codec.stream()
 
     @classmethod
-    def load(cls, model_dir: Path, threads: int = 2, codec_threads: int | None = None) -> "Qwen3Tts":
+    def load(
+        cls, model_dir: Path, threads: int = 2, codec_threads: int | None = None, talker: str = "native"
+    ) -> "Qwen3Tts":
         """Open a directory written by `kazeia models convert`.
 
+        Args:
+            talker: "native" for our kernels, "llama" for llama.cpp, which is the reference.
         Raises:
             ModelError: a file is missing, damaged, or of another kind; says which, and which part of it.
         """
         model_dir = Path(model_dir)
         manifest = load_manifest(model_dir)
-        talker_file, talker = load_talker(model_dir, manifest)
+        talker_file, llama, native = load_talker(model_dir, manifest, native=talker == "native")
         code_predictor = load_code_predictor(model_dir, manifest)
-        codec = CodecDecoder.load(model_dir, codec_threads or threads)
-        return cls(manifest, talker_file, talker, code_predictor, codec, model_dir, threads)
+        codec = load_codec(model_dir, manifest, codec_threads or threads)
+        return cls(manifest, talker_file, llama, native, code_predictor, codec, model_dir, threads)
 
     @property
     def speaker_encoder(self) -> SpeakerEncoder | None:
@@ -144,9 +156,8 @@ class Qwen3Tts:
         return np.stack([self._predictor.frame_embedding(row, self._prompts.pad) for row in codes])
 
     def talker_session(self) -> TalkerSession:
-        """A sequence of the talker, for other front ends and for tests."""
-        positions = min(_POSITIONS, self._description.talker.max_positions)
-        return TalkerSession(self._talker_model, positions, self._threads, kv_f32=self.manifest.dtype == "f32")
+        """A sequence of the talker, for other front ends and for tests; its threads are its own."""
+        return self._new_session(ThreadTeam(self._threads))
 
     def talker_forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(T, hidden) embeddings to hidden states (T, hidden) and logits (T, 3072) of all positions."""
@@ -186,7 +197,7 @@ class Qwen3Tts:
             others = Sampling(0.0, 0, 1.0)
         speech = self._speech([text], voice, SpeechOptions(language, text_mode))
         never = CancelToken()
-        with self._lock:
+        with self._lock, self._blaming():
             self._session.resume()
             frames = list(self._generator.frames(speech, seed, talker, others, 0, max_frames, never, never))
         return np.stack(frames) if frames else np.zeros((0, 16), np.int32)
@@ -203,9 +214,10 @@ class Qwen3Tts:
 
         Raises:
             InferenceError: a model failed.
+            ModelError: it failed because a file is damaged; says which, and which part of it.
             SettingsError: no such language, speaker, or a voice of another width.
         """
-        with self._lock:
+        with self._lock, self._blaming():
             began = time.perf_counter()
             kept_s = 0.0
             self.stats = stats = SpeechStats()
@@ -240,14 +252,39 @@ class Qwen3Tts:
                 yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
             yield SpeechFrame(0, 0, np.zeros(0, np.float32), self.sample_rate_hz, end_of_clause=True)
 
+    @contextlib.contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Where figures are not finite, the weight that is to blame is looked for, and told instead."""
+        try:
+            yield
+        except InferenceError as error:
+            if "not finite" in str(error.values.get("reason")):
+                damage = first_not_finite(self._model_dir, self.manifest)
+                if damage is not None:
+                    raise damage from error
+            raise
+
     def set_threads(self, talker: int, code_predictor: int) -> None:
         """Waits for the utterance under way."""
         with self._lock:
-            self._session.set_threads(talker)
-            if code_predictor != self._team.n_threads:
-                self._team = ThreadTeam(code_predictor)
-                self._predictor = CodePredictor(self._code_predictor_model, self._team)
-                self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+            self._make_generator(talker, code_predictor)
+
+    def _make_generator(self, talker: int, code_predictor: int) -> None:
+        """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
+        if self._team_sizes == (talker, code_predictor):
+            return
+        self._team_sizes = (talker, code_predictor)
+        team = ThreadTeam(code_predictor)
+        self._predictor = CodePredictor(self._code_predictor_model, team)
+        self._session = self._new_session(team if talker == code_predictor else ThreadTeam(talker))
+        self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+
+    def _new_session(self, team: ThreadTeam) -> TalkerSession:
+        positions = min(_POSITIONS, self._description.talker.max_positions)
+        kv_f32 = self.manifest.dtype == "f32"
+        if self._talker is not None:
+            return TalkerSession.native(self._talker, team, positions, kv_f32)
+        return TalkerSession.on_llama(self._llama, positions, team.n_threads, kv_f32)
 
     def _prefix(self, voice: Voice, language: str) -> FloatArray:
         return self._prompts.prefix(self._text.wrapped("")[:N_ROLE], voice, language)

@@ -5,13 +5,14 @@ two GGUF files is compared with what the manifest implies (`formats/voice_layout
 types and values, the same tensors with the same types and shapes, and nothing besides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kazeia_desktop._native import CodePredictorModel, TalkerError, TalkerModel
+from kazeia_desktop._native import CodePredictorModel, NativeTalkerModel, TalkerError, TalkerModel
 from kazeia_desktop.errors import ModelCorruptError
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
@@ -19,6 +20,7 @@ from kazeia_desktop.formats.gguf_writer import Key, Scalar, TensorPlan
 from kazeia_desktop.formats.problems import key_problem, missing_key, missing_tensor, tensor_problem
 from kazeia_desktop.formats.voice_description import DecoderShape, VoiceDescription
 from kazeia_desktop.formats.voice_layout import (
+    TOKEN_EMBD,
     TOKEN_TYPES,
     TokenTable,
     code_predictor_keys,
@@ -26,13 +28,17 @@ from kazeia_desktop.formats.voice_layout import (
     talker_keys,
     talker_plan,
 )
-from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, FILE, TALKER, VoiceManifest
+from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, CODEC, FILE, SPEAKER_ENCODER, TALKER, VoiceManifest
+from kazeia_desktop.tts.codec import CodecDecoder
+from kazeia_desktop.tts.codec_file import LARGE_WEIGHT, strange_weight
 
 _TYPES: Final[dict[int, str]] = {
     GgmlType.F32: "f32", GgmlType.F16: "f16", GgmlType.Q8_0: "q8_0", GgmlType.Q4_0: "q4_0",
 }  # fmt: skip
 _BLOCK: Final = 32
 """Widths are whole blocks of this many values: the native kernels are written for them."""
+_MOST_FRAMES: Final = 8
+"""Of one run of the codec: its rings have so many places to spare."""
 _TOKENS: Final = "tokenizer.ggml.tokens"
 _TOKEN_TYPES: Final = "tokenizer.ggml.token_type"
 _MERGES: Final = "tokenizer.ggml.merges"
@@ -41,17 +47,41 @@ _ROLES: Final = {"im_start": "<|im_start|>", "im_end": "<|im_end|>"}
 """Ids of the manifest -> the tokens that they must be: the prompt is built of both."""
 
 
-def load_talker(model_dir: Path, manifest: VoiceManifest) -> tuple[GgufFile, TalkerModel]:
-    """The talker's file, and llama.cpp's model of it.
+def load_talker(
+    model_dir: Path, manifest: VoiceManifest, native: bool
+) -> tuple[GgufFile, TalkerModel, NativeTalkerModel | None]:
+    """The talker's file, llama.cpp's model of it, and ours.
 
+    Args:
+        native: the weights are for our kernels, and llama.cpp has the vocabulary only; otherwise llama.cpp has both.
     Raises:
         ModelError: naming file and tensor or key.
     """
     file = check_talker(model_dir, manifest)
+    talker = manifest.description.talker
     try:
-        return file, TalkerModel(str(file.path))
-    except TalkerError as error:
+        llama = TalkerModel(str(file.path), vocab_only=native)
+        if not native:
+            return file, llama, None
+        tensors = _tensors(file, [name for name in file.tensors if name != TOKEN_EMBD])
+        return file, llama, NativeTalkerModel(_numbers(talker), talker.vocab, tensors)
+    except (TalkerError, ValueError) as error:
         raise _damaged(file.path, str(error)) from error
+
+
+def _tensors(file: GgufFile, names: Iterable[str]) -> dict[str, tuple[str, int, int, NDArray[np.uint8]]]:
+    """As native code takes them: (type, rows, columns, mapped bytes)."""
+    found = {}
+    for name in names:
+        info = file.info(name)
+        rows = info.shape[0] if len(info.shape) == 2 else 1
+        found[name] = (_TYPES[info.type], rows, info.shape[-1], file.raw(name))
+    return found
+
+
+def _numbers(shape: DecoderShape) -> dict[str, float]:
+    names = ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn", "rope_theta", "rms_norm_eps")
+    return {name: getattr(shape, name) for name in names}
 
 
 def check_talker(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
@@ -77,17 +107,9 @@ def load_code_predictor(model_dir: Path, manifest: VoiceManifest) -> CodePredict
     """
     file = check_code_predictor(model_dir, manifest)
     talker, shape = manifest.description.talker, manifest.description.code_predictor
-    tensors = {}
-    for name, info in file.tensors.items():
-        rows = info.shape[0] if len(info.shape) == 2 else 1
-        tensors[name] = (_TYPES[info.type], rows, info.shape[-1], file.raw(name))
-    numbers = {
-        "hidden": shape.hidden, "layers": shape.layers, "heads": shape.heads, "kv_heads": shape.kv_heads,
-        "head_dim": shape.head_dim, "ffn": shape.ffn, "rope_theta": shape.rope_theta,
-        "rms_norm_eps": shape.rms_norm_eps, "codebooks": shape.codebooks, "vocab": shape.vocab,
-    }  # fmt: skip
+    numbers = _numbers(shape) | {"codebooks": shape.codebooks, "vocab": shape.vocab}
     try:
-        return CodePredictorModel(numbers, talker.hidden, talker.vocab, tensors)
+        return CodePredictorModel(numbers, talker.hidden, talker.vocab, _tensors(file, file.tensors))
     except ValueError as error:
         raise _damaged(file.path, str(error)) from error
 
@@ -106,20 +128,41 @@ def check_code_predictor(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
     return file
 
 
+def load_codec(model_dir: Path, manifest: VoiceManifest, threads: int) -> CodecDecoder:
+    """The codec, as the manifest tells it.
+
+    Raises:
+        ModelError: naming file and weight, node or key.
+    """
+    codec, told = CodecDecoder.load(model_dir, threads), manifest.description.codec
+    for name in ("sample_rate_hz", "samples_per_frame", "codebooks", "codebook_size"):
+        if getattr(codec, name) != getattr(told, name):
+            raise key_problem(codec.file, name, "value", getattr(codec, name), getattr(told, name))
+    if codec.max_frames > _MOST_FRAMES:
+        raise key_problem(codec.file, "max_frames", "value", codec.max_frames, f"1..{_MOST_FRAMES}")
+    return codec
+
+
 def first_not_finite(model_dir: Path, manifest: VoiceManifest) -> ModelCorruptError | None:
-    """The tensor that holds a value which is none, where one does; reads all weights but the graphs'.
+    """The tensor that holds a value which is no number, or a number that no trained weight is; None for a sound model.
 
     For a model whose figures were not finite: looking at every value before would double the time to load.
 
     Raises:
         ModelError: a file cannot be read any more.
     """
+    largest, strange = LARGE_WEIGHT, None
     for file in (check_talker(model_dir, manifest), check_code_predictor(model_dir, manifest)):
         for name in file.tensors:
             for block in file.tensor(name).blocks():
-                if not np.isfinite(block).all():
+                found = float(np.abs(block).max())
+                if not np.isfinite(found):
                     return _not_finite(file, name)
-    return None
+                if found > largest:
+                    largest = found
+                    strange = tensor_problem(file.path, name, "value", f"{found:g}", f"< {LARGE_WEIGHT:g}")
+    graphs = [CODEC[0], *([SPEAKER_ENCODER[0]] if manifest.description.speaker_encoder else [])]
+    return strange or next(filter(None, (strange_weight(model_dir / graph) for graph in graphs)), None)
 
 
 def _check_widths(manifest: Path, part: str, shape: DecoderShape) -> None:

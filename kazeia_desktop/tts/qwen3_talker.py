@@ -1,24 +1,32 @@
 """The talker as other front ends use it: five calls, embeddings in, hidden states and logits out."""
 
 from kazeia_desktop import _native
-from kazeia_desktop._native import TalkerError, TalkerModel
+from kazeia_desktop._native import NativeTalkerModel, TalkerError, TalkerModel, ThreadTeam
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
 
 
 class TalkerSession:
-    """One sequence of the talker. One thread at a time; `cancel` from any.
+    """One sequence of the talker, on our kernels or on llama.cpp. One thread at a time; `cancel` from any."""
 
-    Raises:
+    def __init__(self, session: _native.NativeTalker | _native.TalkerSession) -> None:
+        self._session = session
+        self.n_positions = session.n_positions
+
+    @classmethod
+    def on_llama(cls, model: TalkerModel, n_positions: int, threads: int, kv_f32: bool) -> "TalkerSession":
+        """Raises:
         InferenceError: llama.cpp cannot make one of this length.
-    """
-
-    def __init__(self, model: TalkerModel, n_positions: int, threads: int, kv_f32: bool) -> None:
+        """
         try:
-            self._session = _native.TalkerSession(model, n_positions, threads, kv_f32)
+            return cls(_native.TalkerSession(model, n_positions, threads, kv_f32))
         except TalkerError as error:
             raise InferenceError("The voice failed ({reason}).", reason=str(error)) from error
-        self.n_positions = n_positions
+
+    @classmethod
+    def native(cls, model: NativeTalkerModel, team: ThreadTeam, n_positions: int, kv_f32: bool) -> "TalkerSession":
+        """On our kernels."""
+        return cls(_native.NativeTalker(model, team, n_positions, kv_f32))
 
     @property
     def n_embd(self) -> int:
@@ -64,7 +72,3 @@ class TalkerSession:
     def resume(self) -> None:
         """Accept calls again."""
         self._session.resume()
-
-    def set_threads(self, threads: int) -> None:
-        """From the next call on."""
-        self._session.set_threads(threads)

@@ -47,7 +47,9 @@ class Qwen3Voice:
     """
 
     def __init__(self, model_dir: Path, voices: VoiceStore, settings: TtsSettings) -> None:
-        self._tts: Qwen3Tts | None = Qwen3Tts.load(model_dir, settings.talker_threads, settings.codec_threads)
+        self._tts: Qwen3Tts | None = Qwen3Tts.load(
+            model_dir, settings.talker_threads, settings.codec_threads, settings.talker
+        )
         self._voices = voices
         self.sample_rate_hz = self._tts.sample_rate_hz
         self._model = self._tts.manifest.description.name

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kazeia/code_predictor.h"
+#include "kazeia/native_talker.h"
 #include "kazeia/talker.h"
 
 namespace py = pybind11;
@@ -180,19 +181,28 @@ struct PyCodePredictor {
   kazeia::CodePredictor predictor;
 };
 
-struct PyTalker {
-  PyTalker(std::shared_ptr<kazeia::TalkerModel> of, std::size_t n_positions, int n_threads, bool kv_f32)
-      : model(std::move(of)), session(make(*model, n_positions, n_threads, kv_f32)) {}
-
-  static std::unique_ptr<kazeia::TalkerSession> make(const kazeia::TalkerModel& of, std::size_t n_positions,
-                                                     int n_threads, bool kv_f32) {
-    kazeia::TalkerOptions options;
-    options.n_positions = n_positions;
-    options.n_threads = n_threads;
-    options.kv_f32 = kv_f32;
+/// Runs a call of a native talker; what it throws becomes a TalkerError.
+template <class Call>
+void talking(const Call& call) {
+  std::string problem;
+  {
     const py::gil_scoped_release release;
-    return std::make_unique<kazeia::TalkerSession>(of, options);
+    try {
+      call();
+      return;
+    } catch (const kazeia::Stopped& error) {
+      problem = error.what();
+    } catch (const std::length_error& error) {
+      problem = error.what();
+    }
   }
+  throw kazeia::TalkerError(problem);
+}
+
+/// Both talkers have the same calls. Session: TalkerSession or NativeTalker; Owner keeps what it needs.
+template <class Session, class Owner>
+struct PyTalker {
+  PyTalker(Owner of, std::unique_ptr<Session> made) : owner(std::move(of)), session(std::move(made)) {}
 
   py::tuple last() const {
     return py::make_tuple(copied(session->hidden(), session->n_embd()), copied(session->logits(), session->n_vocab()));
@@ -201,19 +211,13 @@ struct PyTalker {
   py::tuple prefill(const FloatArray& embeds, std::size_t n_prefix) {
     const std::size_t n = rows_of(embeds, session->n_embd(), "embeds");
     const float* data = embeds.data();
-    {
-      const py::gil_scoped_release release;
-      session->prefill(data, n, n_prefix);
-    }
+    talking([&] { session->prefill(data, n, n_prefix); });
     return last();
   }
 
   py::tuple decode(const FloatArray& embed) {
     const float* data = vector_of(embed, session->n_embd(), "embed");
-    {
-      const py::gil_scoped_release release;
-      session->decode(data);
-    }
+    talking([&] { session->decode(data); });
     return last();
   }
 
@@ -224,16 +228,57 @@ struct PyTalker {
     const float* data = embeds.data();
     float* to_hidden = hidden.mutable_data();
     float* to_logits = logits.mutable_data();
-    {
-      const py::gil_scoped_release release;
-      session->forward(data, n, to_hidden, to_logits);
-    }
+    talking([&] { session->forward(data, n, to_hidden, to_logits); });
     return py::make_tuple(hidden, logits);
   }
 
-  std::shared_ptr<kazeia::TalkerModel> model;
-  std::unique_ptr<kazeia::TalkerSession> session;
+  template <class Class>
+  static void add_calls(Class& bound) {
+    bound.def_property_readonly("n_embd", [](const PyTalker& self) { return self.session->n_embd(); })
+        .def_property_readonly("n_vocab", [](const PyTalker& self) { return self.session->n_vocab(); })
+        .def_property_readonly("n_positions", [](const PyTalker& self) { return self.session->n_positions(); })
+        .def_property_readonly("length", [](const PyTalker& self) { return self.session->length(); })
+        .def("reset", [](PyTalker& self) { self.session->reset(); })
+        .def("prefill", &PyTalker::prefill, py::arg("embeds"), py::arg("n_prefix") = 0)
+        .def("decode", &PyTalker::decode, py::arg("embed"))
+        .def("forward", &PyTalker::forward, py::arg("embeds"))
+        .def("cancel", [](PyTalker& self) { self.session->cancel(); })
+        .def("resume", [](PyTalker& self) { self.session->resume(); });
+  }
+
+  Owner owner;
+  std::unique_ptr<Session> session;
 };
+
+using PyLlamaTalker = PyTalker<kazeia::TalkerSession, std::shared_ptr<kazeia::TalkerModel>>;
+
+std::unique_ptr<PyLlamaTalker> llama_talker(std::shared_ptr<kazeia::TalkerModel> model, std::size_t n_positions,
+                                            int n_threads, bool kv_f32) {
+  kazeia::TalkerOptions options;
+  options.n_positions = n_positions;
+  options.n_threads = n_threads;
+  options.kv_f32 = kv_f32;
+  std::unique_ptr<kazeia::TalkerSession> session;
+  {
+    const py::gil_scoped_release release;
+    session = std::make_unique<kazeia::TalkerSession>(*model, options);
+  }
+  return std::make_unique<PyLlamaTalker>(std::move(model), std::move(session));
+}
+
+struct NativeTalkerOwner {
+  std::shared_ptr<kazeia::NativeTalkerModel> model;
+  std::shared_ptr<kazeia::ThreadTeam> team;
+};
+
+using PyNativeTalker = PyTalker<kazeia::NativeTalker, NativeTalkerOwner>;
+
+std::unique_ptr<PyNativeTalker> native_talker(std::shared_ptr<kazeia::NativeTalkerModel> model,
+                                              std::shared_ptr<kazeia::ThreadTeam> team, std::size_t n_positions,
+                                              bool kv_f32) {
+  auto session = std::make_unique<kazeia::NativeTalker>(*model, *team, n_positions, kv_f32);
+  return std::make_unique<PyNativeTalker>(NativeTalkerOwner{std::move(model), std::move(team)}, std::move(session));
+}
 
 std::int32_t sample(kazeia::Sampler& sampler, const FloatArray& logits, const kazeia::SamplerOptions& options,
                     kazeia::Pcg32& random, const IntArray& history) {
@@ -298,18 +343,23 @@ void add_tts(py::module_& module) {
             return array;
           },
           py::arg("text"), py::arg("special"));
-  py::class_<PyTalker>(module, "TalkerSession")
-      .def(py::init<std::shared_ptr<kazeia::TalkerModel>, std::size_t, int, bool>(), py::arg("model").none(false),
-           py::arg("n_positions"), py::arg("n_threads"), py::arg("kv_f32") = false)
-      .def_property_readonly("n_embd", [](const PyTalker& self) { return self.session->n_embd(); })
-      .def_property_readonly("n_vocab", [](const PyTalker& self) { return self.session->n_vocab(); })
-      .def_property_readonly("n_positions", [](const PyTalker& self) { return self.session->n_positions(); })
-      .def_property_readonly("length", [](const PyTalker& self) { return self.session->length(); })
-      .def("reset", [](PyTalker& self) { self.session->reset(); })
-      .def("prefill", &PyTalker::prefill, py::arg("embeds"), py::arg("n_prefix") = 0)
-      .def("decode", &PyTalker::decode, py::arg("embed"))
-      .def("forward", &PyTalker::forward, py::arg("embeds"))
-      .def("cancel", [](PyTalker& self) { self.session->cancel(); })
-      .def("resume", [](PyTalker& self) { self.session->resume(); })
-      .def("set_threads", [](PyTalker& self, int n) { self.session->set_threads(n); }, py::arg("n_threads"));
+  py::class_<PyLlamaTalker> session(module, "TalkerSession");
+  session
+      .def(py::init(&llama_talker), py::arg("model").none(false), py::arg("n_positions"), py::arg("n_threads"),
+           py::arg("kv_f32") = false)
+      .def("set_threads", [](PyLlamaTalker& self, int n) { self.session->set_threads(n); }, py::arg("n_threads"));
+  PyLlamaTalker::add_calls(session);
+  py::class_<kazeia::NativeTalkerModel, std::shared_ptr<kazeia::NativeTalkerModel>>(module, "NativeTalkerModel")
+      .def(py::init([](const py::dict& shape, std::size_t vocab, const py::dict& tensors) {
+             const kazeia::DecoderShape of = decoder_shape(shape);
+             const kazeia::TensorMap views = tensor_map(tensors);
+             const py::gil_scoped_release release;
+             return std::make_shared<kazeia::NativeTalkerModel>(of, vocab, views);
+           }),
+           py::arg("shape"), py::arg("vocab"), py::arg("tensors"))
+      .def_property_readonly("n_bytes", &kazeia::NativeTalkerModel::n_bytes);
+  py::class_<PyNativeTalker> native(module, "NativeTalker");
+  native.def(py::init(&native_talker), py::arg("model").none(false), py::arg("team").none(false),
+             py::arg("n_positions"), py::arg("kv_f32") = false);
+  PyNativeTalker::add_calls(native);
 }

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.gui
 
 SAME_IN_BOTH = {
     "Kazeia", "Message", "Microphone", "Threads", "Top-k", "Top-p", "Min-p", "Flash attention", "tokens", "ms", "s",
-    "Français", "English", "Kokoro", "Conversation", "Bonjour", "Bonjour.",
+    "Français", "English", "Kokoro", "llama.cpp", "Conversation", "Bonjour", "Bonjour.",
 }  # fmt: skip
 
 

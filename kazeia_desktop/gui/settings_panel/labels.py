@@ -19,6 +19,8 @@ def literal_choice(value: str, words: Words) -> Choice:
         "system": tr("The system's voice"),
         "kokoro": "Kokoro",
         "qwen3": tr("Kazeia's own voice"),
+        "native": tr("Kazeia's kernels"),
+        "llama": "llama.cpp",
         "whole": tr("Whole clause"),
         "streamed": tr("Word by word"),
     }

@@ -70,6 +70,7 @@ class DecoderModel {
 class Rounded {
  public:
   explicit Rounded(std::size_t largest);
+  /// At most Decoder::kMaxVectors vectors.
   /// y[v][row] for the panels [begin, end) of the matrix. x: [n_vectors][cols]. rounds x first unless `again`.
   void multiply(const PackedMatrix& matrix, const float* x, std::size_t n_vectors, std::size_t begin, std::size_t end,
                 float* y, std::size_t y_stride, bool again = false);
@@ -84,19 +85,22 @@ class Rounded {
 /// allocated after the constructor.
 class Decoder {
  public:
-  static constexpr std::size_t kMaxVectors = 4;
+  static constexpr std::size_t kMaxVectors = 16;
 
-  /// n_positions: the longest sequence. The model and the team must outlive it.
-  Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions);
+  /// n_positions: the longest sequence. kv_f32: keys and values in float32, twice the memory of binary16.
+  /// The model and the team must outlive it.
+  Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions, bool kv_f32 = true);
 
   void reset() { length_ = 0; }
+  /// Forgets all positions from `length` on.
+  void truncate(std::size_t length) { length_ = length < length_ ? length : length_; }
   [[nodiscard]] std::size_t length() const { return length_; }
   [[nodiscard]] std::size_t n_positions() const { return n_positions_; }
 
   /// Where the next positions' embeddings go: [kMaxVectors][hidden], overwritten by forward().
   float* input() { return x_.data(); }
 
-  /// Within team.run(), called by all workers: appends n positions (1 to 4) whose embeddings are in input().
+  /// Within team.run(), called by all workers: appends n positions (1 to 16) whose embeddings are in input().
   /// After it, hidden() holds their final-normed states, ready for every worker.
   void forward(std::size_t n, unsigned worker);
   /// [kMaxVectors][hidden]
@@ -117,9 +121,12 @@ class Decoder {
   ThreadTeam& team_;
   const std::size_t n_positions_;
   std::size_t length_ = 0;
-  std::vector<float> keys_;    // [layer][kv_head][position][head_dim]
-  std::vector<float> values_;  // likewise
-  std::vector<float> cos_;     // [position][head_dim / 2]
+  const bool kv_f32_;
+  std::vector<float> keys_;                // [layer][kv_head][position][head_dim], where kv_f32
+  std::vector<float> values_;              // likewise
+  std::vector<std::uint16_t> keys_f16_;    // likewise as binary16, otherwise
+  std::vector<std::uint16_t> values_f16_;  // likewise
+  std::vector<float> cos_;                 // [position][head_dim / 2]
   std::vector<float> sin_;
   std::vector<float> x_;          // [kMaxVectors][hidden], the residual stream
   std::vector<float> queries_;    // [kMaxVectors][n_heads * head_dim]

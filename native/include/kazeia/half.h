@@ -32,4 +32,28 @@ inline float half_to_float(std::uint16_t half) {
   return value;
 }
 
+/// To the nearest, even at a tie; beyond 65504 infinite; NaN stays NaN.
+inline std::uint16_t float_to_half(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  const std::uint32_t sign = (bits >> 16U) & 0x8000U;
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return static_cast<std::uint16_t>(sign | 0x7E00U);
+  if (magnitude >= 0x47800000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65536 and more
+  std::uint32_t mantissa = magnitude & 0x7FFFFFU;
+  std::uint32_t exponent = magnitude >> 23U;
+  std::uint32_t dropped = 13;
+  if (exponent < 113) {  // a denormal half: the leading 1 is written out
+    if (exponent < 102) return static_cast<std::uint16_t>(sign);
+    mantissa |= 0x800000U;
+    dropped += 113 - exponent;
+    exponent = 112;
+  }
+  std::uint32_t half = ((exponent - 112U) << 10U) + (mantissa >> dropped);
+  const std::uint32_t rest = mantissa & ((1U << dropped) - 1U);
+  const std::uint32_t tie = 1U << (dropped - 1U);
+  if (rest > tie || (rest == tie && (half & 1U) != 0)) ++half;  // may carry into the exponent, as it should
+  return static_cast<std::uint16_t>(sign | half);
+}
+
 }  // namespace kazeia

@@ -11,7 +11,7 @@ namespace kazeia {
 enum class WeightType : std::uint8_t { f32, f16, q8_0, q4_0 };
 
 inline constexpr std::size_t kPanelRows = 8;
-inline constexpr std::size_t kBlock = 32;  // values under one scale, as in ggml's q8_0 and q4_0
+inline constexpr std::size_t kBlock = 32;  // values under one scale, as in GGUF's q8_0 and q4_0
 
 /// A matrix as it lies in a GGUF file: row-major, rows x cols. Not owned.
 struct MatrixView {

@@ -25,6 +25,11 @@ struct Table {
   /// For each block of 32 (n is a multiple): scale = max|x| / 32512, q = x / scale to the nearest (even at a tie),
   /// sum = 8 * the sum of q. A block with inf or NaN gets q = 0 and a scale of NaN: the product is NaN.
   void (*quantize)(const float* x, std::size_t n, std::int16_t* q, float* scale, std::int32_t* sum);
+  /// dot and add_scaled with b and x as binary16: the keys and values of a long sequence.
+  float (*dot_f16)(const float* a, const std::uint16_t* b, std::size_t n);
+  void (*add_scaled_f16)(float* y, float a, const std::uint16_t* x, std::size_t n);
+  /// out[i] = x[i] as binary16, to the nearest, even at a tie.
+  void (*to_f16)(const float* x, std::size_t n, std::uint16_t* out);
 };
 
 extern const Table kScalar;  // the specification

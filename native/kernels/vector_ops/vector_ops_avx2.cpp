@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kazeia/half.h"
 #include "vector_ops/vector_ops.h"
 
 namespace kazeia::vector_ops {
@@ -166,8 +167,43 @@ void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std:
   }
 }
 
+__m256 load_f16(const std::uint16_t* x) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+}
+
+float dot_f16(const float* a, const std::uint16_t* b, std::size_t n) {
+  __m256 sum0 = _mm256_setzero_ps();
+  __m256 sum1 = _mm256_setzero_ps();
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    sum0 = _mm256_fmadd_ps(_mm256_loadu_ps(a + i), load_f16(b + i), sum0);
+    sum1 = _mm256_fmadd_ps(_mm256_loadu_ps(a + i + kLanes), load_f16(b + i + kLanes), sum1);
+  }
+  float sum = total(_mm256_add_ps(sum0, sum1));
+  for (; i < n; ++i) sum += a[i] * half_to_float(b[i]);
+  return sum;
+}
+
+void add_scaled_f16(float* y, float a, const std::uint16_t* x, std::size_t n) {
+  const __m256 a8 = _mm256_set1_ps(a);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    _mm256_storeu_ps(y + i, _mm256_fmadd_ps(a8, load_f16(x + i), _mm256_loadu_ps(y + i)));
+  }
+  for (; i < n; ++i) y[i] += a * half_to_float(x[i]);
+}
+
+void to_f16(const float* x, std::size_t n, std::uint16_t* out) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), half);
+  }
+  for (; i < n; ++i) out[i] = float_to_half(x[i]);
+}
+
 }  // namespace
 
-const Table kAvx2 = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize};
+const Table kAvx2 = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize, dot_f16, add_scaled_f16, to_f16};
 
 }  // namespace kazeia::vector_ops

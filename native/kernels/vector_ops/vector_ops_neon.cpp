@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kazeia/half.h"
 #include "vector_ops/vector_ops.h"
 
 namespace kazeia::vector_ops {
@@ -122,8 +123,35 @@ void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std:
   }
 }
 
+float32x4_t load_f16(const std::uint16_t* x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
+
+float dot_f16(const float* a, const std::uint16_t* b, std::size_t n) {
+  float32x4_t sum0 = vdupq_n_f32(0.0F);
+  float32x4_t sum1 = vdupq_n_f32(0.0F);
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    sum0 = vfmaq_f32(sum0, vld1q_f32(a + i), load_f16(b + i));
+    sum1 = vfmaq_f32(sum1, vld1q_f32(a + i + kLanes), load_f16(b + i + kLanes));
+  }
+  float sum = vaddvq_f32(vaddq_f32(sum0, sum1));
+  for (; i < n; ++i) sum += a[i] * half_to_float(b[i]);
+  return sum;
+}
+
+void add_scaled_f16(float* y, float a, const std::uint16_t* x, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) vst1q_f32(y + i, vfmaq_n_f32(vld1q_f32(y + i), load_f16(x + i), a));
+  for (; i < n; ++i) y[i] += a * half_to_float(x[i]);
+}
+
+void to_f16(const float* x, std::size_t n, std::uint16_t* out) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) vst1_u16(out + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
+  for (; i < n; ++i) out[i] = float_to_half(x[i]);
+}
+
 }  // namespace
 
-const Table kNeon = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize};
+const Table kNeon = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize, dot_f16, add_scaled_f16, to_f16};
 
 }  // namespace kazeia::vector_ops

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kazeia/half.h"
 #include "vector_ops/vector_ops.h"
 
 namespace kazeia::vector_ops {
@@ -61,8 +62,22 @@ void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std:
   }
 }
 
+float dot_f16(const float* a, const std::uint16_t* b, std::size_t n) {
+  float sum = 0.0F;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i] * half_to_float(b[i]);
+  return sum;
+}
+
+void add_scaled_f16(float* y, float a, const std::uint16_t* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] += a * half_to_float(x[i]);
+}
+
+void to_f16(const float* x, std::size_t n, std::uint16_t* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = float_to_half(x[i]);
+}
+
 }  // namespace
 
-const Table kScalar = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize};
+const Table kScalar = {rms_norm, silu_mul, softmax, dot, add_scaled, quantize, dot_f16, add_scaled_f16, to_f16};
 
 }  // namespace kazeia::vector_ops

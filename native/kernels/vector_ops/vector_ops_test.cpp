@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "each_isa.h"
+#include "kazeia/half.h"
 
 namespace {
 
@@ -297,6 +298,55 @@ void test_quantize(const Table& ops) {
   CHECK(Quantised(ops, mixed) == Quantised(kScalar, mixed));
 }
 
+/// Every half there is comes back, and what lies between goes to the nearest.
+void test_halves(const Table& ops) {
+  std::vector<std::uint16_t> all;
+  for (std::uint32_t h = 0; h < 0x10000U; ++h) {
+    if ((h & 0x7C00U) != 0x7C00U || (h & 0x3FFU) == 0) all.push_back(static_cast<std::uint16_t>(h));
+  }
+  std::vector<float> values(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) values[i] = kazeia::half_to_float(all[i]);
+  std::vector<std::uint16_t> back(all.size());
+  ops.to_f16(values.data(), values.size(), back.data());
+  CHECK(back == all);
+  Random random(3);
+  std::vector<float> any = random.values(4099, 9.0F);
+  for (float v : {0.0F, -0.0F, 1e-8F, 2.98e-8F, 3e-8F, 6e-5F, 6.1e-5F, 65504.0F, 65519.0F, 65520.0F, 1e9F, kInf,
+                  kDenormal, 2049.0F, 2051.0F, -1.00048828125F}) {
+    any.push_back(v);
+  }
+  std::vector<std::uint16_t> got(any.size());
+  std::vector<std::uint16_t> want(any.size());
+  ops.to_f16(any.data(), any.size(), got.data());
+  kScalar.to_f16(any.data(), any.size(), want.data());
+  CHECK(got == want);
+  const std::uint16_t one_and_next[] = {kazeia::float_to_half(2049.0F), kazeia::float_to_half(2051.0F),
+                                        kazeia::float_to_half(65520.0F), kazeia::float_to_half(2.98e-8F)};
+  CHECK(kazeia::half_to_float(one_and_next[0]) == 2048.0F && kazeia::half_to_float(one_and_next[1]) == 2052.0F);
+  CHECK(kazeia::half_to_float(one_and_next[2]) == kInf && one_and_next[3] == 0);
+  float nan = kNan;
+  std::uint16_t half = 0;
+  ops.to_f16(&nan, 1, &half);
+  CHECK(std::isnan(kazeia::half_to_float(half)));
+}
+
+void test_f16_products(const Table& ops) {
+  each_size([&](const Values<float>& a, const Values<float>& b, std::size_t n) {
+    std::vector<std::uint16_t> half(n);
+    std::vector<float> exact(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      half[i] = kazeia::float_to_half(b[i]);
+      exact[i] = kazeia::half_to_float(half[i]);
+    }
+    CHECK(same(ops.dot_f16(a.data(), half.data(), n), ops.dot(a.data(), exact.data(), n)));
+    std::vector<float> y(n, 0.5F);
+    std::vector<float> want(n, 0.5F);
+    ops.add_scaled_f16(y.data(), 0.7F, half.data(), n);
+    ops.add_scaled(want.data(), 0.7F, exact.data(), n);
+    CHECK(y == want);
+  });
+}
+
 }  // namespace
 
 int main() {
@@ -309,6 +359,8 @@ int main() {
     test_silu_mul(ops);
     test_softmax(ops);
     test_quantize(ops);
+    test_halves(ops);
+    test_f16_products(ops);
   });
   return kazeia_test::summary();
 }

@@ -22,9 +22,26 @@ void Rounded::multiply(const PackedMatrix& matrix, const float* x, std::size_t n
   if (quantised && !again) {
     vector_ops::table(isa).quantize(x, n_vectors * matrix.cols(), q_.data(), scale_.data(), sum_.data());
   }
-  const panel_matvec::Activations activations{n_vectors, matrix.cols(), x, q_.data(), scale_.data(), sum_.data()};
-  panel_matvec::function(matrix.type(), isa)(matrix.panel(begin), end - begin, activations, y + begin * kPanelRows,
-                                             y_stride);
+  const panel_matvec::Function run = panel_matvec::function(matrix.type(), isa);
+  const std::size_t cols = matrix.cols();
+  // Few panels at a time where there are many vectors: the weights then come from the cache after the first.
+  constexpr std::size_t kCacheBytes = std::size_t{128} * 1024;
+  const std::size_t panel_bytes = row_bytes(matrix.type(), cols) * kPanelRows;
+  const std::size_t some =
+      n_vectors <= panel_matvec::kMaxVectors ? end - begin : std::max<std::size_t>(kCacheBytes / panel_bytes, 1);
+  for (std::size_t panel = begin; panel < end; panel += some) {
+    const std::size_t n_panels = std::min(some, end - panel);
+    for (std::size_t v = 0; v < n_vectors; v += panel_matvec::kMaxVectors) {
+      panel_matvec::Activations part;
+      part.n_vectors = std::min(panel_matvec::kMaxVectors, n_vectors - v);
+      part.n_in = cols;
+      part.x = x + v * cols;
+      part.q = q_.data() + v * cols;
+      part.scale = scale_.data() + v * cols / kBlock;
+      part.sum = sum_.data() + v * cols / kBlock;
+      run(matrix.panel(panel), n_panels, part, y + v * y_stride + panel * kPanelRows, y_stride);
+    }
+  }
 }
 
 Decoder::Scratch::Scratch(const DecoderShape& shape, std::size_t n_positions)
@@ -32,13 +49,19 @@ Decoder::Scratch::Scratch(const DecoderShape& shape, std::size_t n_positions)
       scores(n_positions),
       rounded(std::max({shape.hidden, shape.ffn, shape.n_heads * shape.head_dim})) {}
 
-Decoder::Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions)
-    : model_(model), team_(team), n_positions_(n_positions) {
+Decoder::Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions, bool kv_f32)
+    : model_(model), team_(team), n_positions_(n_positions), kv_f32_(kv_f32) {
   const DecoderShape& s = model.shape();
   const std::size_t q_dim = s.n_heads * s.head_dim;
   const std::size_t kv_dim = s.n_kv_heads * s.head_dim;
-  keys_.resize(s.n_layers * n_positions * kv_dim);
-  values_.resize(keys_.size());
+  const std::size_t kv_size = s.n_layers * n_positions * kv_dim;
+  if (kv_f32) {
+    keys_.resize(kv_size);
+    values_.resize(kv_size);
+  } else {
+    keys_f16_.resize(kv_size);
+    values_f16_.resize(kv_size);
+  }
   x_.resize(kMaxVectors * s.hidden);
   queries_.resize(kMaxVectors * q_dim);
   kv_.resize(2 * kMaxVectors * kv_dim);
@@ -85,17 +108,22 @@ void Decoder::attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scra
   const std::size_t q_dim = s.n_heads * s.head_dim;
   const std::size_t kv_dim = s.n_kv_heads * s.head_dim;
   const std::size_t group = s.n_heads / s.n_kv_heads;
-  float* keys = keys_.data() + (layer * s.n_kv_heads + kv_head) * n_positions_ * s.head_dim;
-  float* values = values_.data() + (layer * s.n_kv_heads + kv_head) * n_positions_ * s.head_dim;
+  const std::size_t start = (layer * s.n_kv_heads + kv_head) * n_positions_ * s.head_dim;
   const float scale = 1.0F / std::sqrt(static_cast<float>(s.head_dim));
 
   for (std::size_t v = 0; v < n; ++v) {
     const std::size_t position = length_ + v;
-    float* key = keys + position * s.head_dim;
-    std::memcpy(key, kv_.data() + v * kv_dim + kv_head * s.head_dim, s.head_dim * sizeof(float));
+    const std::size_t at = start + position * s.head_dim;
+    float* key = kv_.data() + v * kv_dim + kv_head * s.head_dim;
+    const float* value = kv_.data() + (kMaxVectors + v) * kv_dim + kv_head * s.head_dim;
     normalize_and_rotate(key, weights.k_norm, position);
-    std::memcpy(values + position * s.head_dim, kv_.data() + (kMaxVectors + v) * kv_dim + kv_head * s.head_dim,
-                s.head_dim * sizeof(float));
+    if (kv_f32_) {
+      std::memcpy(keys_.data() + at, key, s.head_dim * sizeof(float));
+      std::memcpy(values_.data() + at, value, s.head_dim * sizeof(float));
+    } else {
+      ops.to_f16(key, s.head_dim, keys_f16_.data() + at);
+      ops.to_f16(value, s.head_dim, values_f16_.data() + at);
+    }
   }
   for (std::size_t v = 0; v < n; ++v) {
     const std::size_t n_seen = length_ + v + 1;
@@ -104,13 +132,20 @@ void Decoder::attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scra
       float* query = queries_.data() + at;
       normalize_and_rotate(query, weights.q_norm, length_ + v);
       for (std::size_t p = 0; p < n_seen; ++p) {
-        scratch.scores[p] = ops.dot(query, keys + p * s.head_dim, s.head_dim) * scale;
+        const std::size_t k = start + p * s.head_dim;
+        scratch.scores[p] = scale * (kv_f32_ ? ops.dot(query, keys_.data() + k, s.head_dim)
+                                             : ops.dot_f16(query, keys_f16_.data() + k, s.head_dim));
       }
       ops.softmax(scratch.scores.data(), n_seen);
       float* out = attended_.data() + at;
       std::fill_n(out, s.head_dim, 0.0F);
       for (std::size_t p = 0; p < n_seen; ++p) {
-        ops.add_scaled(out, scratch.scores[p], values + p * s.head_dim, s.head_dim);
+        const std::size_t k = start + p * s.head_dim;
+        if (kv_f32_) {
+          ops.add_scaled(out, scratch.scores[p], values_.data() + k, s.head_dim);
+        } else {
+          ops.add_scaled_f16(out, scratch.scores[p], values_f16_.data() + k, s.head_dim);
+        }
       }
     }
   }

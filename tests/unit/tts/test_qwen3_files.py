@@ -81,8 +81,11 @@ def item(index: int, value: bytes) -> Callable[[KeyPart], KeyPart]:
 
 def test_what_the_converter_writes_is_taken(sound: Path) -> None:
     manifest = load_manifest(sound)
-    file, talker = load_talker(sound, manifest)
-    assert talker.n_embd == manifest.description.talker.hidden
+    file, llama, none = load_talker(sound, manifest, native=False)
+    assert llama.n_embd == manifest.description.talker.hidden and none is None
+    _, vocabulary, native = load_talker(sound, manifest, native=True)
+    assert native is not None and native.n_bytes > 0
+    assert vocabulary.tokenize("oui", False).tolist() == llama.tokenize("oui", False).tolist()
     assert file.tensors
     assert load_code_predictor(sound, manifest).n_bytes_per_frame > 0
     assert first_not_finite(sound, manifest) is None
