@@ -18,6 +18,7 @@ from kazeia_desktop.errors import (
 )
 from kazeia_desktop.frames import FloatArray, IntArray
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.tts.codec_file import check_graph
 
 FILE: Final = "codec.onnx"
 _MAX_STATE_BYTES: Final = 1 << 28
@@ -38,12 +39,14 @@ class CodecDecoder:
     """The graph and its weights; any number of streams share it, each from a thread of its own.
 
     Attributes:
+        file: the graph.
         sample_rate_hz, samples_per_frame, codebooks, codebook_size: of the model.
         max_frames: of one run of the graph (8); longer pieces are cut.
     """
 
     def __init__(self, session: Any, file: Path) -> None:  # noqa: ANN401 - untyped library
         self._session = session
+        self.file = file
         self._inputs, self.codebooks = _signature(session, file)
         meta = session.get_modelmeta().custom_metadata_map
         try:
@@ -64,6 +67,7 @@ class CodecDecoder:
         file = model_dir / FILE
         if not file.is_file():
             raise ModelMissingError("The codec {file} is missing: run `kazeia models convert` again.", file=str(file))
+        check_graph(file)
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -166,6 +170,7 @@ class CodecStream:
         Raises:
             InferenceError: codes are of another shape or out of range (the stream stays where it was), or the graph
                 failed.
+            ModelCorruptError: the graph cannot work.
             Cancelled: cancel is set, looked at before each run of up to max_frames frames, or `stop` was called.
         """
         checked = self._decoder.checked(codes)
@@ -195,6 +200,8 @@ class CodecStream:
         except _ORT_ERRORS as error:
             if self._stopped:
                 raise Cancelled from error
+            if type(error).__module__ == ort_errors.__name__ and "alloc" not in str(error):
+                raise _corrupt(self._decoder.file, _first_line(error)) from error  # the codes were looked at
             raise InferenceError("The codec failed ({reason}).", reason=_first_line(error)) from error
         finally:
             self._options = None

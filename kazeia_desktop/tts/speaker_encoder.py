@@ -23,6 +23,7 @@ from kazeia_desktop.formats.speaker_network import (
 )
 from kazeia_desktop.formats.voice_manifest import SPEAKER_ENCODER, load_manifest
 from kazeia_desktop.frames import FloatArray
+from kazeia_desktop.tts.codec_file import strange_weight
 
 RATE_HZ: Final = 24_000
 N_FFT: Final = 1024
@@ -114,7 +115,7 @@ class SpeakerEncoder:
             (width,) float32.
         Raises:
             AudioFormatError: audio is not that.
-            InferenceError: the network gave no numbers.
+            InferenceError: the network gave no numbers; where a weight is to blame, ModelCorruptError names it.
         """
         mel = log_mel(audio)
         try:
@@ -125,7 +126,7 @@ class SpeakerEncoder:
             ) from error
         found = np.asarray(vector, np.float32)
         if found.shape != (self.width,) or not np.isfinite(found).all():
-            raise InferenceError(
+            raise strange_weight(self._file) or InferenceError(
                 "The speaker encoder {file} gave no voice: convert the model again.", file=str(self._file)
             )
         return found

@@ -287,7 +287,7 @@ def test_a_file_cut_short(name: str, size: int, tmp_path: Path) -> None:
 def test_weights_that_are_gone(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "codec.onnx.data").unlink()
-    with pytest.raises(ModelCorruptError, match=r"codec\.onnx"):
+    with pytest.raises(ModelMissingError, match=r"codec\.onnx\.data"):
         CodecDecoder.load(tmp_path, 1)
 
 
