@@ -69,7 +69,8 @@ class GgufParts:
     def split(cls, file: bytes) -> "GgufParts":
         """Of a good file."""
         reader = _Reader(file)
-        magic, version, n_tensors, n_keys = reader.take("<4sIQQ")
+        reader.take("<I")
+        version, n_tensors, n_keys = reader.take("<IQQ")
         keys = []
         for _ in range(n_keys):
             name, kind = reader.text(), reader.take("<I")[0]
@@ -83,7 +84,7 @@ class GgufParts:
             kind, offset = reader.take("<IQ")
             tensors.append(TensorPart(name, sizes, kind, offset))
         start = -(-reader.at // _ALIGNMENT) * _ALIGNMENT
-        return cls(tuple(keys), tuple(tensors), file[start:], magic, version)
+        return cls(tuple(keys), tuple(tensors), file[start:], version=version)
 
     def build(self) -> bytes:
         n_tensors = len(self.tensors) if self.n_tensors is None else self.n_tensors
@@ -96,14 +97,21 @@ class GgufParts:
         """The entry of this name."""
         return next(key for key in self.keys if key.name == name.encode())
 
+    def with_key(self, name: str, other: KeyPart) -> "GgufParts":
+        """The file with one entry replaced."""
+        return replace(self, keys=tuple(other if key.name == name.encode() else key for key in self.keys))
+
+    def with_tensor(self, name: str, other: TensorPart) -> "GgufParts":
+        """The file with one tensor's entry replaced."""
+        return replace(self, tensors=tuple(other if part.name == name.encode() else part for part in self.tensors))
+
     def change_key(self, name: str, change: Callable[[KeyPart], KeyPart]) -> "GgufParts":
         """The file with one entry changed."""
-        return replace(self, keys=tuple(change(key) if key.name == name.encode() else key for key in self.keys))
+        return self.with_key(name, change(self.key(name)))
 
     def change_tensor(self, name: str, change: Callable[[TensorPart], TensorPart]) -> "GgufParts":
         """The file with one tensor's entry changed."""
-        encoded = name.encode()
-        return replace(self, tensors=tuple(change(part) if part.name == encoded else part for part in self.tensors))
+        return self.with_tensor(name, change(next(part for part in self.tensors if part.name == name.encode())))
 
 
 class _Reader:
