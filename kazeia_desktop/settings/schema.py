@@ -200,9 +200,9 @@ class TtsSettings(Section):
         Apply.NEXT_TURN)] = True
     text_mode: Annotated[Literal["whole", "streamed"], Shown(
         ("Texte de la voix propre", "Text of Kazeia's own voice"),
-        ("« whole » lit la phrase entière avant de parler : plus juste. « streamed » commence au premier mot.",
-         "“whole” reads the whole clause before it speaks: more exact. “streamed” begins at the first word."),
-        Apply.NEXT_CLAUSE)] = "whole"
+        ("Mot à mot, la voix commence plus tôt ; phrase entière, elle sait dès le début comment finir.",
+         "Word by word the voice begins sooner; with the whole clause it knows from the start how to end."),
+        Apply.NEXT_CLAUSE)] = "streamed"
     stream_frames: Annotated[int, Field(ge=0, le=8), Shown(
         ("Trames par morceau", "Frames a piece"),
         ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",

@@ -18,8 +18,8 @@ class SpeechOptions:
 
     Attributes:
         language: the model's name of it ("french"), a tag ("fr"), or "auto".
-        text_mode: "whole": the text comes before the first sound, which sounds best; "streamed": speech starts on
-            the first token, and the text may still be growing.
+        text_mode: "streamed": speech starts on the first token, and the text may still be growing; the official
+            default for Base models. "whole": the text comes before the first sound.
         seed: None: a random one.
         stream_frames: codec frames decoded at a time once the sound runs; 0: all at the end.
         penalty_window: how many of the last frames the talker's repetition penalty sees; 0: all.
@@ -27,7 +27,7 @@ class SpeechOptions:
     """
 
     language: str = "french"
-    text_mode: str = "whole"
+    text_mode: str = "streamed"
     seed: int | None = None
     stream_frames: int = 4
     talker: Sampling = TALKER_SAMPLING

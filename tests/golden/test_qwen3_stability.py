@@ -79,7 +79,9 @@ def test_threads_and_chunks(
 def test_the_seed_decides(tts: Qwen3Tts, figures: Figures, spoken: tuple[FloatArray, IntArray]) -> None:
     _, stats = speak(tts, sets.SENTENCES[1], figures["xvector"], seed=SEED + 1)
     assert not np.array_equal(stats.codes, spoken[1])
-    codes = tts.generate_codes(sets.SENTENCES[1], voice=figures["xvector"], greedy=False, max_frames=FRAMES, seed=SEED)
+    codes = tts.generate_codes(
+        sets.SENTENCES[1], figures["xvector"], text_mode="streamed", greedy=False, max_frames=FRAMES, seed=SEED
+    )
     np.testing.assert_array_equal(codes, spoken[1])
 
 
