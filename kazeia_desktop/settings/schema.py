@@ -58,17 +58,17 @@ class AudioSettings(Section):
 
     input_device: Annotated[str, Shown(
         ("Microphone", "Microphone"),
-        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="inputs")] = ""
+        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="inputs")] = ""
     output_device: Annotated[str, Shown(
         ("Haut-parleur", "Loudspeaker"),
-        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="outputs")] = ""
+        ("Vide : celui du système.", "Empty: the system's."), Apply.NOW, choices_from="outputs")] = ""
     volume: Annotated[float, Field(ge=0.0, le=1.5), Shown(
         ("Volume de la voix", "Voice volume"),
         ("1 laisse la voix telle quelle.", "1 leaves the voice as it is."), Apply.NOW)] = 1.0
     duplex: Annotated[Literal["auto", "full", "half"], Shown(
         ("Parler par-dessus la voix", "Speaking over the voice"),
-        ("« full » : l'écouter n'empêche pas de l'interrompre en parlant, au casque. « half » : le micro "
-         "se ferme pendant qu'elle parle ; Espace ou Arrêter l'interrompt. « auto » choisit selon l'appareil.",
+        ("« full » : l'écouter n'empêche pas de l'interrompre en parlant, au casque. « half » : le micro "
+         "se ferme pendant qu'elle parle ; Espace ou Arrêter l'interrompt. « auto » choisit selon l'appareil.",
          "“full”: speak over the voice to interrupt it, with a headset. “half”: the microphone is closed while "
          "it speaks; Space or Stop interrupts. “auto” chooses by the device."), Apply.NOW)] = "auto"
 
@@ -110,11 +110,11 @@ class SttSettings(Section):
         choices_from="stt_models")] = "whisper-base"
     language: Annotated[Literal["fr", "en", "auto"], Shown(
         ("Langue parlée", "Spoken language"),
-        ("« auto » choisit entre français et anglais ; un mot court y est parfois mal reconnu.",
+        ("« auto » choisit entre français et anglais ; un mot court y est parfois mal reconnu.",
          "“auto” chooses between French and English; a short word is sometimes misjudged."), Apply.NEXT_TURN)] = "fr"
     precision: Annotated[Literal["mixed", "int8", "float32"], Shown(
         ("Précision", "Precision"),
-        ("« mixed » est juste et rapide, int8 plus rapide mais moins juste, float32 deux fois plus lent.",
+        ("« mixed » est juste et rapide, int8 plus rapide mais moins juste, float32 deux fois plus lent.",
          "“mixed” is exact and fast, int8 faster but less exact, float32 twice as slow."),
         Apply.RELOAD)] = "mixed"
     threads: Annotated[int, Field(ge=1, le=32), Shown(
@@ -136,7 +136,7 @@ class LlmSettings(Section):
         ("Langue des réponses", "Language of replies"), ("", ""), Apply.NEXT_TURN)] = "fr"
     persona: Annotated[str, Field(max_length=4000), Shown(
         ("Personnalité", "Persona"),
-        ("Vide : celle de Kazeia. Sinon, la consigne donnée au modèle.",
+        ("Vide : celle de Kazeia. Sinon, la consigne donnée au modèle.",
          "Empty: Kazeia's own. Otherwise the instruction given to the model."), Apply.NEXT_TURN)] = ""
     n_ctx: Annotated[int, Field(ge=512, le=131072), Shown(
         ("Contexte", "Context"), ("Mémoire de la conversation.", "Memory of the conversation."),
@@ -146,25 +146,25 @@ class LlmSettings(Section):
     max_reply_tokens: Annotated[int, Field(ge=16, le=4096), Shown(
         ("Longueur maximale", "Longest reply"), ("", ""), Apply.NEXT_TURN, "tokens")] = 220
     temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
-        ("Température", "Temperature"), ("0 : toujours la même réponse.", "0: always the same answer."),
+        ("Température", "Temperature"), ("0 : toujours la même réponse.", "0: always the same answer."),
         Apply.NOW)] = 0.6
     top_k: Annotated[int, Field(ge=0, le=1000), Shown(
-        ("Top-k", "Top-k"), ("0 : sans limite.", "0: no limit."), Apply.NOW)] = 40
+        ("Top-k", "Top-k"), ("0 : sans limite.", "0: no limit."), Apply.NOW)] = 40
     top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
-        ("Top-p", "Top-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 0.9
+        ("Top-p", "Top-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 0.9
     min_p: Annotated[float, Field(ge=0.0, le=1.0), Shown(
-        ("Min-p", "Min-p"), ("0 : sans effet.", "0: no effect."), Apply.NOW)] = 0.05
+        ("Min-p", "Min-p"), ("0 : sans effet.", "0: no effect."), Apply.NOW)] = 0.05
     repeat_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
-        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
+        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
     seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
-        ("Graine", "Seed"), ("-1 : au hasard à chaque réponse.", "-1: random for each reply."), Apply.NEXT_TURN)] = -1
+        ("Graine", "Seed"), ("-1 : au hasard à chaque réponse.", "-1: random for each reply."), Apply.NEXT_TURN)] = -1
     kv_type: Annotated[Literal["f16", "q8_0"], Shown(
         ("Cache KV", "KV cache"), ("q8_0 prend moitié moins de mémoire.", "q8_0 takes half the memory."),
         Apply.RELOAD)] = "f16"
     flash_attention: Annotated[bool, Shown(
         ("Flash attention", "Flash attention"), ("", ""), Apply.RELOAD)] = False
     gpu_layers: Annotated[int, Field(ge=0, le=1000), Shown(
-        ("Couches sur le GPU", "GPU layers"), ("0 : tout sur le processeur.", "0: all on the CPU."),
+        ("Couches sur le GPU", "GPU layers"), ("0 : tout sur le processeur.", "0: all on the CPU."),
         Apply.RELOAD)] = 0
 
 
@@ -173,23 +173,22 @@ class TtsSettings(Section):
 
     engine: Annotated[Literal["auto", "qwen3", "kokoro", "system"], Shown(
         ("Moteur", "Engine"),
-        ("« auto » prend la meilleure voix installée : « qwen3 », la voix propre de Kazeia, puis « kokoro », la voix "
-         "légère, puis celle du système.",
-         "“auto” takes the best voice installed: “qwen3”, Kazeia's own, then “kokoro”, the light voice, then the "
-         "system's."),
+        ("Automatique prend la meilleure installée : la voix propre de Kazeia, puis la légère (Kokoro), puis celle du "
+         "système.",
+         "Automatic takes the best installed: Kazeia's own voice, then the light one (Kokoro), then the system's."),
         Apply.RELOAD)] = "auto"
     model: Annotated[str, Shown(
         ("Modèle de la voix propre", "Model of Kazeia's own voice"),
-        ("Dossier d'un modèle Qwen3-TTS converti. Vide : le premier installé.",
+        ("Dossier d'un modèle Qwen3-TTS converti. Vide : le premier installé.",
          "Folder of a converted Qwen3-TTS model. Empty: the first installed."), Apply.RELOAD,
         choices_from="tts_models")] = ""
     voice: Annotated[str, Shown(
-        ("Voix", "Voice"), ("Vide : celle du moteur.", "Empty: the engine's own."), Apply.NEXT_CLAUSE,
+        ("Voix", "Voice"), ("Vide : celle du moteur.", "Empty: the engine's own."), Apply.NEXT_CLAUSE,
         choices_from="voices")] = ""
     language: Annotated[Literal["fr", "en"], Shown(
         ("Langue parlée par Kazeia", "Language Kazeia speaks"), ("", ""), Apply.NEXT_CLAUSE)] = "fr"
     speed: Annotated[float, Field(ge=0.5, le=2.0), Shown(
-        ("Débit", "Speed"), ("1 : naturel. Sans effet sur la voix propre.", "1: natural. Without effect on Kazeia's "
+        ("Débit", "Speed"), ("1 : naturel. Sans effet sur la voix propre.", "1: natural. Without effect on Kazeia's "
          "own voice."), Apply.NEXT_CLAUSE)] = 1.0
     threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads", "Threads"), ("Cœurs utilisés par la voix légère.", "Cores used by the light voice."),
@@ -200,17 +199,17 @@ class TtsSettings(Section):
         Apply.NEXT_TURN)] = True
     text_mode: Annotated[Literal["whole", "streamed"], Shown(
         ("Texte de la voix propre", "Text of Kazeia's own voice"),
-        ("Mot à mot, la voix commence plus tôt ; phrase entière, elle sait dès le début comment finir.",
+        ("Mot à mot, la voix commence plus tôt ; phrase entière, elle sait dès le début comment finir.",
          "Word by word the voice begins sooner; with the whole clause it knows from the start how to end."),
         Apply.NEXT_CLAUSE)] = "streamed"
     stream_frames: Annotated[int, Field(ge=0, le=8), Shown(
         ("Trames par morceau", "Frames a piece"),
-        ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",
+        ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",
          "Frames of 80 ms decoded at a time. 0: the whole clause at once."), Apply.NEXT_CLAUSE)] = 4
     talker: Annotated[Literal["native", "llama"], Shown(
         ("Locuteur", "Talker"),
-        ("« native » : les noyaux de Kazeia, plus rapides. « llama » : llama.cpp, la référence.",
-         "“native”: Kazeia's own kernels, faster. “llama”: llama.cpp, the reference."), Apply.RELOAD)] = "native"
+        ("Les noyaux de Kazeia sont plus rapides ; llama.cpp est la référence.",
+         "Kazeia's own kernels are faster; llama.cpp is the reference."), Apply.RELOAD)] = "native"
     talker_threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads du locuteur", "Talker threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
     code_predictor_threads: Annotated[int, Field(ge=1, le=32), Shown(
@@ -219,32 +218,32 @@ class TtsSettings(Section):
         ("Threads du décodeur", "Codec threads"), ("", ""), Apply.RELOAD)] = 2
     seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
         ("Graine de la voix", "Seed of the voice"),
-        ("-1 : au hasard à chaque phrase, sauf sans voix choisie.",
+        ("-1 : au hasard à chaque phrase, sauf sans voix choisie.",
          "-1: random for each clause, except where no voice is chosen."), Apply.NEXT_CLAUSE)] = -1
     talker_temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
         ("Température du locuteur", "Talker temperature"),
-        ("0 : toujours la même voix, mais surtout du silence.", "0: always the same, but mostly silence."),
+        ("0 : toujours la même voix, mais surtout du silence.", "0: always the same, but mostly silence."),
         Apply.NEXT_CLAUSE)] = 0.9
     talker_top_k: Annotated[int, Field(ge=0, le=3072), Shown(
-        ("Top-k du locuteur", "Talker top-k"), ("0 : sans limite.", "0: no limit."), Apply.NEXT_CLAUSE)] = 50
+        ("Top-k du locuteur", "Talker top-k"), ("0 : sans limite.", "0: no limit."), Apply.NEXT_CLAUSE)] = 50
     talker_top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
-        ("Top-p du locuteur", "Talker top-p"), ("1 : sans effet.", "1: no effect."), Apply.NEXT_CLAUSE)] = 1.0
+        ("Top-p du locuteur", "Talker top-p"), ("1 : sans effet.", "1: no effect."), Apply.NEXT_CLAUSE)] = 1.0
     talker_repetition_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
-        ("Pénalité de répétition du locuteur", "Talker repetition penalty"), ("1 : sans effet.", "1: no effect."),
+        ("Pénalité de répétition du locuteur", "Talker repetition penalty"), ("1 : sans effet.", "1: no effect."),
         Apply.NEXT_CLAUSE)] = 1.05
     talker_penalty_frames: Annotated[int, Field(ge=0, le=1000), Shown(
-        ("Trames pénalisées", "Frames penalised"), ("0 : toutes.", "0: all."), Apply.NEXT_CLAUSE)] = 0
+        ("Trames pénalisées", "Frames penalised"), ("0 : toutes.", "0: all."), Apply.NEXT_CLAUSE)] = 0
     code_predictor_temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
         ("Température du prédicteur", "Code predictor temperature"), ("", ""), Apply.NEXT_CLAUSE)] = 0.9
     code_predictor_top_k: Annotated[int, Field(ge=0, le=2048), Shown(
-        ("Top-k du prédicteur", "Code predictor top-k"), ("0 : sans limite.", "0: no limit."),
+        ("Top-k du prédicteur", "Code predictor top-k"), ("0 : sans limite.", "0: no limit."),
         Apply.NEXT_CLAUSE)] = 50
     code_predictor_top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
-        ("Top-p du prédicteur", "Code predictor top-p"), ("1 : sans effet.", "1: no effect."),
+        ("Top-p du prédicteur", "Code predictor top-p"), ("1 : sans effet.", "1: no effect."),
         Apply.NEXT_CLAUSE)] = 1.0
     code_predictor_repetition_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
         ("Pénalité de répétition du prédicteur", "Code predictor repetition penalty"),
-        ("Sur les codes de la même trame. 1 : sans effet.", "Over the codes of the same frame. 1: no effect."),
+        ("Sur les codes de la même trame. 1 : sans effet.", "Over the codes of the same frame. 1: no effect."),
         Apply.NEXT_CLAUSE)] = 1.0
 
 
@@ -254,7 +253,7 @@ class AppearanceSettings(Section):
     language: Annotated[Literal["auto", "fr", "en"], Shown(
         ("Langue de la fenêtre", "Language of the window"), ("", ""), Apply.NOW)] = "auto"
     theme: Annotated[Literal["auto", "light", "dark"], Shown(
-        ("Thème", "Theme"), ("« auto » suit le système.", "“auto” follows the system."), Apply.NOW)] = "auto"
+        ("Thème", "Theme"), ("« auto » suit le système.", "“auto” follows the system."), Apply.NOW)] = "auto"
     reduced_motion: Annotated[bool, Shown(
         ("Moins d'animations", "Reduced motion"), ("", ""), Apply.NOW)] = False
 

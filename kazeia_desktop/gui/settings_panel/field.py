@@ -177,6 +177,8 @@ class SettingField(QWidget):
             self.editor.set_choices([literal_choice(value, words) for value in self._literals])
         elif self._shown.choices_from in ("inputs", "outputs"):
             self.editor.set_choices([Choice("", words.tr("The system's choice")), *(self._found or ())])
+        elif self._shown.choices_from in ("voices", "tts_models"):
+            self.editor.set_choices([Choice("", words.tr("Automatic")), *(self._found or ())])
         elif self._shown.choices_from:
             self.editor.set_choices(self._found or ())
 
