@@ -41,6 +41,8 @@ class Figure:
     max_error: float | None = None
     equal: int | None = None
     of: int | None = None
+    frames: int | None = None
+    """How many frames come before the first that differs: on random weights all after it are others."""
 
     @property
     def exact(self) -> bool:
@@ -53,7 +55,8 @@ class Figure:
         """A row of the report."""
         if self.cosine is not None:
             return f"{self.stage:36} {self.cosine:11.8f} {self.rmse:9.1e} {self.max_error:9.1e}"
-        return f"{self.stage:36} {self.equal} of {self.of} equal"
+        frames = "" if self.frames is None else f", the first {self.frames} frames wholly"
+        return f"{self.stage:36} {self.equal} of {self.of} equal{frames}"
 
 
 def numbers(stage: str, got: FloatArray, want: FloatArray) -> Figure:
@@ -66,7 +69,10 @@ def numbers(stage: str, got: FloatArray, want: FloatArray) -> Figure:
 
 def codes(stage: str, got: IntArray, want: IntArray) -> Figure:
     """(frames, codebooks)."""
-    return Figure(stage, equal=int((got == want).sum()), of=int(want.size))
+    differs = np.flatnonzero((got != want).any(axis=1))
+    return Figure(
+        stage, equal=int((got == want).sum()), of=want.size, frames=int(differs[0]) if len(differs) else len(want)
+    )
 
 
 def report(tts: Qwen3Tts, figures: sets.Figures) -> Iterator[Figure]:
@@ -114,17 +120,20 @@ def main() -> int:
     parser.add_argument("reference", type=Path, help="checkpoint/ and figures.npz, by tools/make_tts_goldens.py")
     parser.add_argument("models", type=Path, nargs="+", help="written by `kazeia models convert`")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--talker", choices=("native", "llama"), default="native", help="our kernels, or llama.cpp")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     options = parser.parse_args()
     with np.load(options.reference / "figures.npz") as file:
         figures = {name: file[name] for name in file.files}
     passed, results = True, {}
     for model in options.models:
-        tts = Qwen3Tts.load(model, threads=options.threads)
+        tts = Qwen3Tts.load(model, threads=options.threads, talker=options.talker)
         dtype = tts.manifest.dtype
         table = []
         if not options.json:
-            sys.stdout.write(f"{model.name} ({dtype}): {'cosine':>24} {'RMSE':>9} {'largest':>9}\n")
+            sys.stdout.write(
+                f"{f'{model.name} ({dtype}, {options.talker})':38} {'cosine':>11} {'RMSE':>9} {'largest':>9}\n"
+            )
         for figure in report(tts, figures):
             table.append(figure)
             if not options.json:
@@ -132,6 +141,7 @@ def main() -> int:
                 sys.stdout.write(f"  {figure.line()}{mark}\n")
                 sys.stdout.flush()
         passed = passed and (dtype != "f32" or all(figure.exact for figure in table))
+        del tts  # one model in memory at a time
         results[model.name] = {"dtype": dtype, "stages": [asdict(figure) for figure in table]}
     if options.json:
         sys.stdout.write(json.dumps({"passed": passed, "models": results}) + "\n")

@@ -49,6 +49,11 @@ def speakers(model_of: Callable[[GoldenSet, str], Path]) -> Case:
     return Case(sets.SPEAKERS, Qwen3Tts.load(model_of(sets.SPEAKERS, "f32"), threads=2), sets.SPEAKERS.figures())
 
 
+@pytest.fixture(scope="module")
+def on_llama(case: Case, model_of: Callable[[GoldenSet, str], Path]) -> Case:
+    return Case(case.golden, Qwen3Tts.load(model_of(case.golden, "f32"), threads=2, talker="llama"), case.figures)
+
+
 @pytest.fixture(params=ISAS)
 def isa(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each of this machine's instruction sets."""
@@ -56,6 +61,18 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
     assert _native._core.select_isa(request.param) == ""
     assert _native.cpu_isa() == request.param
     yield request.param
+    _native._core.select_isa(before)
+
+
+@pytest.fixture(params=[*ISAS, "llama"])
+def talking(request: pytest.FixtureRequest, case: Case, on_llama: Case) -> Iterator[Case]:
+    """The talker on our kernels, for each instruction set, and on llama.cpp."""
+    if request.param == "llama":
+        yield on_llama
+        return
+    before = _native.cpu_isa()
+    assert _native._core.select_isa(request.param) == ""
+    yield case
     _native._core.select_isa(before)
 
 
@@ -140,40 +157,40 @@ def test_frame_embeddings(case: Case, isa: str) -> None:
     close(case.tts.frame_embeds(case.figures["forced_codes"].astype(np.int32)), case.figures["frame_embeds"], 1e-4)
 
 
-def test_talker_all_at_once(case: Case) -> None:
-    prompt = case.figures["prompt_whole_xvector_0"]
-    hidden, logits = case.tts.talker_forward(np.concatenate([prompt, case.figures["frame_embeds"]]))
+def test_talker_all_at_once(talking: Case) -> None:
+    prompt = talking.figures["prompt_whole_xvector_0"]
+    hidden, logits = talking.tts.talker_forward(np.concatenate([prompt, talking.figures["frame_embeds"]]))
     first = len(prompt) - 1
-    close(hidden[first:], case.figures["talker_hidden"], 5e-4)
-    close(logits[first:, :: sets.LOGIT_STRIDE], case.figures["talker_logits"], 1e-3)
+    close(hidden[first:], talking.figures["talker_hidden"], 5e-4)
+    close(logits[first:, :: sets.LOGIT_STRIDE], talking.figures["talker_logits"], 1e-3)
 
 
-def test_talker_step_by_step(case: Case) -> None:
+def test_talker_step_by_step(talking: Case) -> None:
     """The five calls of other front ends."""
-    session = case.tts.talker_session()
-    prompt = case.figures["prompt_whole_xvector_0"]
+    session = talking.tts.talker_session()
+    prompt = talking.figures["prompt_whole_xvector_0"]
     assert (session.n_embd, session.n_vocab) == (prompt.shape[1], 3072)
-    steps = [session.prefill(prompt)] + [session.decode(embed) for embed in case.figures["frame_embeds"]]
-    close(np.stack([hidden for hidden, _ in steps]), case.figures["talker_hidden"], 5e-4)
+    steps = [session.prefill(prompt)] + [session.decode(embed) for embed in talking.figures["frame_embeds"]]
+    close(np.stack([hidden for hidden, _ in steps]), talking.figures["talker_hidden"], 5e-4)
     logits = np.stack([logits for _, logits in steps])
-    close(logits[:, :: sets.LOGIT_STRIDE], case.figures["talker_logits"], 1e-3)
+    close(logits[:, :: sets.LOGIT_STRIDE], talking.figures["talker_logits"], 1e-3)
     session.reset()
     again = session.prefill(prompt)[0]
     np.testing.assert_array_equal(again, steps[0][0])
 
 
-def test_talker_with_a_kept_prefix(case: Case) -> None:
+def test_talker_with_a_kept_prefix(talking: Case) -> None:
     """The state of the constant beginning serves several prompts, and none of them notices."""
-    first, second = (case.figures[f"prompt_whole_xvector_{i}"] for i in (0, 1))
+    first, second = (talking.figures[f"prompt_whole_xvector_{i}"] for i in (0, 1))
     n_prefix = 9
     np.testing.assert_array_equal(first[:n_prefix], second[:n_prefix])
-    fresh = [case.tts.talker_session().prefill(prompt) for prompt in (first, second)]
-    session = case.tts.talker_session()
+    fresh = [talking.tts.talker_session().prefill(prompt) for prompt in (first, second)]
+    session = talking.tts.talker_session()
     for prompt, (hidden, logits) in zip((first, second, first), (*fresh, fresh[0]), strict=True):
         got = session.prefill(prompt, n_prefix)
         close(got[0], hidden, 1e-4)
         close(got[1], logits, 1e-4)
-    close(got[0], case.figures["talker_hidden"][0], 5e-4)
+    close(got[0], talking.figures["talker_hidden"][0], 5e-4)
 
 
 def test_code_predictor_logits(case: Case, isa: str) -> None:
@@ -192,10 +209,10 @@ def test_code_predictor_greedy(case: Case, isa: str) -> None:
     ("mode", "voice", "i"),
     [(mode, *rest) for mode in ("whole", "streamed") for rest in (("xvector", 0), ("xvector", 1), ("none", 0))],
 )
-def test_greedy_codes_end_to_end(case: Case, isa: str, mode: str, voice: str, i: int) -> None:
-    want = case.figures[f"greedy_{mode}_{voice}_{i}"]
-    got = case.tts.generate_codes(
-        sets.SENTENCES[i], voice=case.figures["xvector"] if voice == "xvector" else None, language="french",
+def test_greedy_codes_end_to_end(talking: Case, mode: str, voice: str, i: int) -> None:
+    want = talking.figures[f"greedy_{mode}_{voice}_{i}"]
+    got = talking.tts.generate_codes(
+        sets.SENTENCES[i], voice=talking.figures["xvector"] if voice == "xvector" else None, language="french",
         text_mode=mode, greedy=True, max_frames=len(want),
     )  # fmt: skip
     np.testing.assert_array_equal(got, want)
