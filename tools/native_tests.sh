@@ -41,8 +41,8 @@ build host ""
 check host host
 build sanitize "" -DKAZEIA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo
 check sanitize sanitize
-build threads "thread_team_test decoder_test" -DKAZEIA_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo
-check threads threads -R '^(thread_team|decoder)_test$'
+build threads "thread_team_test decoder_test native_talker_test" -DKAZEIA_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo
+check threads threads -R '^(thread_team|decoder|native_talker)_test$'
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
     build aarch64 "" "-DCMAKE_TOOLCHAIN_FILE=$PWD/native/cmake/aarch64-linux-gnu.cmake"
     # The oldest processor without, and one with the 8-bit dot products and matrix products.

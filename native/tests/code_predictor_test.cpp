@@ -46,7 +46,8 @@ using kazeia::WeightType;
 using kazeia_test::GoldenSet;
 
 constexpr unsigned kMostThreads = 3;
-// An emulated processor is slow: sampling, and threads that mostly wait for each other, on some frames only.
+// An emulated processor is slow: sampling, the scalar kernels (Python's golden test gives them all frames) and
+// threads that mostly wait for each other, on some frames only.
 constexpr std::size_t kFewFrames = 5;
 constexpr SamplerOptions kGreedy{0.0F, 0, 1.0F, 1.0F};
 constexpr SamplerOptions kUsual{0.9F, 50, 1.0F, 1.05F};
@@ -113,15 +114,16 @@ Result run(const Golden& golden, const CodePredictorModel& model, unsigned n_thr
 void test_figures(const Golden& golden, Isa isa) {
   CHECK(kazeia::select_isa(kazeia::isa_name(isa)).empty());
   const CodePredictorModel model(golden.shape, golden.set.tensors());
-  const Result one = run(golden, model, 1, golden.n_frames);
+  const std::size_t n_frames = isa == Isa::scalar ? kFewFrames : golden.n_frames;
+  const Result one = run(golden, model, 1, n_frames);
   float worst = 0.0F;
   for (std::size_t i = 0; i < one.logits.size(); ++i) {
     const float error = std::abs(one.logits[i] - golden.logits[i]);
     worst = error <= worst ? worst : error;  // NaN counts
   }
   std::printf("%-26s %-6s logits within %.2g\n", golden.set.name().c_str(), kazeia::isa_name(isa), worst);
-  CHECK(one.logits.size() == golden.logits.size() && worst <= 1e-3F);
-  CHECK(one.greedy == golden.greedy);
+  CHECK(one.logits.size() == n_frames * golden.logits.size() / golden.n_frames && worst <= 1e-3F);
+  CHECK(std::equal(one.greedy.begin(), one.greedy.end(), golden.greedy.begin()));
   CHECK(!std::equal(one.sampled.begin(), one.sampled.end(), one.greedy.begin()));
   for (unsigned n_threads = 2; n_threads <= kMostThreads; ++n_threads) {
     const Result more = run(golden, model, n_threads, kFewFrames);

@@ -326,6 +326,103 @@ class TestTalker:
         assert issubclass(_core.TalkerError, Exception)
 
 
+TALKER = {"hidden": 64, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 32, "ffn": 96, "rope_theta": 1e6,
+          "rms_norm_eps": 1e-6}  # fmt: skip
+VOCAB = 40
+
+
+def talker_tensors() -> dict[str, Tensor]:
+    """Random weights of that shape, float32."""
+    random = np.random.default_rng(1)
+    queries, keys = 64, 32
+    sizes = {"output.weight": (VOCAB, 64), "output_norm.weight": (64,)}
+    for layer in range(2):
+        sizes |= {
+            f"blk.{layer}.{name}.weight": size
+            for name, size in {
+                "attn_norm": (64,), "attn_q_norm": (32,), "attn_k_norm": (32,), "ffn_norm": (64,),
+                "attn_q": (queries, 64), "attn_k": (keys, 64), "attn_v": (keys, 64), "attn_output": (64, queries),
+                "ffn_gate": (96, 64), "ffn_up": (96, 64), "ffn_down": (64, 96),
+            }.items()
+        }  # fmt: skip
+    return packed({name: random.normal(size=size, scale=0.2).astype(np.float32) for name, size in sizes.items()}, "f32")
+
+
+@pytest.fixture
+def talker() -> _core.NativeTalker:
+    return _core.NativeTalker(_core.NativeTalkerModel(TALKER, VOCAB, talker_tensors()), _core.ThreadTeam(2), 30, True)
+
+
+class TestNativeTalker:
+    EMBEDS = np.random.default_rng(2).normal(size=(30, 64)).astype(np.float32)
+
+    def test_stepwise_as_whole(self, talker: _core.NativeTalker) -> None:
+        assert (talker.n_embd, talker.n_vocab, talker.n_positions, talker.length) == (64, VOCAB, 30, 0)
+        hidden, logits = talker.forward(self.EMBEDS)
+        assert hidden.shape == (30, 64) and logits.shape == (30, VOCAB)
+        for _ in range(2):
+            steps = [talker.prefill(self.EMBEDS[:20], 5), *(talker.decode(row) for row in self.EMBEDS[20:])]
+            assert np.array_equal([step[0] for step in steps], hidden[19:])
+            assert np.array_equal([step[1] for step in steps], logits[19:])
+            assert talker.length == 30
+        talker.reset()
+        assert talker.length == 0
+
+    def test_its_memory_is_its_own(self) -> None:
+        """Nothing of the tensors is kept: they may be a mapped file's that goes."""
+        tensors = talker_tensors()
+        model = _core.NativeTalkerModel(TALKER, VOCAB, tensors)
+        matrices = sum(t[3].nbytes for t in tensors.values() if t[1] > 1)
+        assert model.n_bytes == matrices
+        want = _core.NativeTalker(model, _core.ThreadTeam(1), 30, True).forward(self.EMBEDS)[0]
+        for tensor in tensors.values():
+            tensor[3][:] = 255
+        again = _core.NativeTalker(model, _core.ThreadTeam(1), 30, True).forward(self.EMBEDS)[0]
+        assert np.array_equal(again, want) and np.isfinite(want).all()
+
+    def test_shapes(self, talker: _core.NativeTalker) -> None:
+        for wrong in (np.zeros(64), np.zeros((0, 64)), np.zeros((2, 63)), np.zeros((1, 2, 64))):
+            with pytest.raises(ValueError, match=r"embeds must have shape \(n, 64\)"):
+                talker.prefill(wrong)
+            with pytest.raises(ValueError, match=r"embeds must have shape \(n, 64\)"):
+                talker.forward(wrong)
+        with pytest.raises(ValueError, match=r"embed must have shape \(64,\)"):
+            talker.decode(self.EMBEDS[:1])
+
+    def test_too_long(self, talker: _core.NativeTalker) -> None:
+        for n_prefix in (3, 4, 2**40):
+            with pytest.raises(_core.TalkerError, match="after its constant beginning"):
+                talker.prefill(self.EMBEDS[:3], n_prefix)
+        talker.prefill(self.EMBEDS)
+        with pytest.raises(_core.TalkerError, match="longer than 30 positions"):
+            talker.decode(self.EMBEDS[0])
+        with pytest.raises(_core.TalkerError, match="longer than 30 positions"):
+            talker.forward(np.zeros((31, 64), np.float32))
+
+    def test_cancelled_until_resumed(self, talker: _core.NativeTalker) -> None:
+        want = talker.prefill(self.EMBEDS[:9])[1]
+        talker.cancel()
+        for _ in range(2):
+            with pytest.raises(_core.TalkerError, match="cancelled"):
+                talker.decode(self.EMBEDS[9])
+        talker.resume()
+        assert np.array_equal(talker.prefill(self.EMBEDS[:9])[1], want)
+
+    @pytest.mark.parametrize("name", ["output.weight", "output_norm.weight", "blk.0.attn_k.weight"])
+    def test_a_missing_tensor_is_named(self, name: str) -> None:
+        tensors = talker_tensors()
+        del tensors[name]
+        with pytest.raises(ValueError, match=f"tensor {name} is missing"):
+            _core.NativeTalkerModel(TALKER, VOCAB, tensors)
+
+    def test_none_is_no_model(self) -> None:
+        with pytest.raises(TypeError):
+            _core.NativeTalker(None, _core.ThreadTeam(1), 30)  # type: ignore[arg-type]
+        model = _core.NativeTalkerModel(TALKER, VOCAB, talker_tensors())
+        with pytest.raises(TypeError):
+            _core.NativeTalker(model, None, 30)  # type: ignore[arg-type]
+
+
 def test_none_is_no_model(predictor: _core.CodePredictor, tensors: dict[str, Tensor]) -> None:
     with pytest.raises(TypeError):
         _core.TalkerSession(None, 100, 1)  # type: ignore[arg-type]
