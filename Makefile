@@ -50,7 +50,8 @@ bench: models  ## what this machine does: speech to text, language model, whole 
 	$(BIN)/kazeia bench llm
 	$(BIN)/kazeia bench turn
 
-soak: dev models  ## conversations for an hour, watching memory and threads
+soak: dev models  ## utterances stopped at random, then conversations for an hour, watching memory and threads
+	$(BIN)/python tools/soak_voice.py
 	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/

@@ -27,6 +27,7 @@ from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.tts.qwen3 import Qwen3Tts
 from kazeia_desktop.tts.qwen3_options import SpeechOptions
 from tests.fakes.micro_voice import write_checkpoint
+from tests.sanitized import environment
 from tests.voice_fuzz import Alteration, Alterations
 
 TIMEOUT_S = 20.0
@@ -110,8 +111,12 @@ def serve(model: Path, seed: int, sizes: Sequence[int]) -> None:
 class Trial:
     """A process that tries one alteration after the other, replaced when it is lost."""
 
-    def __init__(self, model: Path, seed: int, sizes: Sequence[int]) -> None:
-        self._command = [sys.executable, "-m", "tests.voice_trial", str(model), str(seed), *map(str, sizes)]
+    def __init__(self, model: Path, seed: int, sizes: Sequence[int], extension: Path | None = None) -> None:
+        module = (
+            ["tests.voice_trial"] if extension is None else ["tests.sanitized", str(extension), "tests.voice_trial"]
+        )
+        self._command = [sys.executable, "-m", *module, str(model), str(seed), *map(str, sizes)]
+        self._environment = None if extension is None else environment()
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
         self._first_peak = 0
@@ -156,7 +161,12 @@ class Trial:
         self._errors.seek(0)
         self._errors.truncate()
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=ROOT
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=ROOT,
+            env=self._environment,
         )
         return self._process
 
@@ -186,15 +196,23 @@ class Trial:
         report.add(name, outcome, " | ".join(said[-3:])[-400:])
 
 
-def try_some(model: Path, count: int | None, seed: int = 0, only: str = "", report: Report | None = None) -> Report:
+def try_some(
+    model: Path, count: int | None, seed: int = 0, only: str = "", report: Report | None = None,
+    extension: Path | None = None,
+) -> Report:  # fmt: skip
     """Try alterations one after the other.
 
     Args:
         count: how many, evenly spread over all that there are; None: all.
         only: how their names begin.
         report: grows meanwhile.
+        extension: another build of it, with sanitizers; see tests/sanitized.py.
     """
-    alterations, report, trial = Alterations(model, seed, *SIZES), report or Report(), Trial(model, seed, SIZES)
+    alterations, report, trial = (
+        Alterations(model, seed, *SIZES),
+        report or Report(),
+        Trial(model, seed, SIZES, extension),
+    )
     chosen = [index for index, one in enumerate(alterations.all) if not only or one.name.startswith(only)]
     if count is not None and count < len(chosen):
         chosen = [chosen[at * len(chosen) // count] for at in range(count)]
