@@ -33,15 +33,15 @@ def register(commands: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, decode, write."""
     from kazeia_desktop.audio.wav import write_wav
-    from kazeia_desktop.pipeline.builder import own_voice_dir
     from kazeia_desktop.settings.store import with_value
     from kazeia_desktop.tts.codec import CodecDecoder
+    from kazeia_desktop.tts.voice_store import own_voice_dir
 
     codes = _read(options.codes)
     paths, settings = load_settings()
     if options.model is not None:
         settings = with_value(settings, "tts.model", options.model)
-    folder = own_voice_dir(settings, paths)
+    folder = own_voice_dir(paths, settings)
     if folder is None:
         raise ModelMissingError(
             "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."

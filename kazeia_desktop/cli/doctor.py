@@ -80,6 +80,7 @@ def examine(paths: Paths) -> Iterator[Check]:
     yield _devices("audio input", "list_inputs", tr("no microphone"))
     yield _devices("audio output", "list_outputs", tr("no loudspeaker"))
     yield from _models(paths, settings)
+    yield _own_voice(paths, settings)
     yield _packages()
     yield _espeak()
     yield _native()
@@ -142,6 +143,24 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Check]:
             yield Check(name, False, error.told_in(system_language()), advice, essential)
         else:
             yield Check(name, True, tr("{model}: {path}", model=model, path=str(path)), essential=essential)
+
+
+def _own_voice(paths: Paths, settings: Settings) -> Check:
+    """Kazeia's own voice: optional, unless the settings insist on it."""
+    from kazeia_desktop.formats.voice_manifest import load_manifest
+    from kazeia_desktop.tts.voice_store import own_voice_dir
+
+    essential = settings.tts.engine == "qwen3"
+    advice = tr("Convert a Qwen3-TTS model: `kazeia models convert --help`.")
+    try:
+        folder = own_voice_dir(paths, settings)
+        if folder is None:
+            return Check("own voice", not essential, tr("not installed"), advice if essential else "", essential)
+        manifest = load_manifest(folder)
+    except KazeiaError as error:
+        return Check("own voice", False, error.told_in(system_language()), advice, essential)
+    told = f"{manifest.description.name}, {manifest.dtype}"
+    return Check("own voice", True, tr("{model}: {path}", model=told, path=str(folder)), essential=essential)
 
 
 def _packages() -> Check:

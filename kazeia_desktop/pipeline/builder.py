@@ -18,7 +18,6 @@ from kazeia_desktop.audio.devices import effective_duplex
 from kazeia_desktop.audio.playback import Playback
 from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
 from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
-from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.chat_session import LlamaChatSession
 from kazeia_desktop.models.catalog import Catalog
@@ -32,7 +31,7 @@ from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.tts.kokoro import KokoroVoice
 from kazeia_desktop.tts.qwen3_voice import Qwen3Voice
 from kazeia_desktop.tts.system_voice import SystemVoice
-from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dirs
+from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dir
 from kazeia_desktop.tts.voices import engine_of
 from kazeia_desktop.vad.endpointing import SpeechDetector
 from kazeia_desktop.vad.silero import SileroScorer
@@ -61,25 +60,6 @@ def make_session(settings: Settings, store: ModelStore) -> ChatSession:
     return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
 
 
-def own_voice_dir(settings: Settings, paths: Paths) -> Path | None:
-    """The converted Qwen3-TTS model that the settings name, or the first that is installed; None: there is none.
-
-    Raises:
-        ModelMissingError: the settings name one that is not there.
-    """
-    there = {folder.name: folder for folder in own_voice_dirs(paths)}
-    name = settings.tts.model
-    if not name:
-        return next(iter(there.values()), None)
-    folder = there.get(name) or Path(name).expanduser()
-    if not (folder / voice_manifest.FILE).is_file():
-        raise ModelMissingError(
-            "There is no converted voice model {name!r}: choose {there}, or run `kazeia models convert`.",
-            name=name, there=", ".join(there) or "-",
-        )  # fmt: skip
-    return folder
-
-
 def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
     """Which engine speaks: "qwen3", "kokoro" or "system"; "auto" takes the best that is installed.
 
@@ -90,7 +70,7 @@ def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
     of_voice = engine_of(settings.tts.voice)
     if of_voice == "system":
         return of_voice
-    if of_voice is None and own_voice_dir(settings, paths) is not None:
+    if of_voice is None and own_voice_dir(paths, settings) is not None:
         return "qwen3"
     return "kokoro" if store.state(LIGHT_VOICE_MODEL).present else "system"
 
@@ -105,7 +85,7 @@ def make_synthesizer(settings: Settings, store: ModelStore, paths: Paths) -> Spe
     engine = voice_engine(settings, store, paths)
     _log.info("the voice is of the engine %s", engine)
     if engine == "qwen3":
-        folder = own_voice_dir(settings, paths)
+        folder = own_voice_dir(paths, settings)
         if folder is None:
             raise ModelMissingError(
                 "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."

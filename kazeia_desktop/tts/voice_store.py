@@ -21,7 +21,13 @@ from typing import Final, Protocol
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kazeia_desktop.errors import KazeiaError, ModelCorruptError, ModelIncompatibleError, SettingsError
+from kazeia_desktop.errors import (
+    KazeiaError,
+    ModelCorruptError,
+    ModelIncompatibleError,
+    ModelMissingError,
+    SettingsError,
+)
 from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.paths import Paths
@@ -348,9 +354,23 @@ def own_voice_dirs(paths: Paths) -> Iterator[Path]:
 
 
 def own_voice_dir(paths: Paths, settings: Settings) -> Path | None:
-    """The converted Qwen3-TTS model that speaks: the first that is installed, or None."""
-    del settings  # which of several it is will be a setting
-    return next(own_voice_dirs(paths), None)
+    """The converted Qwen3-TTS model that the settings name, or the first that is installed; None: there is none.
+
+    Raises:
+        ModelMissingError: the settings name one that is not there.
+    """
+    there = {folder.name: folder for folder in own_voice_dirs(paths)}
+    name = settings.tts.model
+    if not name:
+        return next(iter(there.values()), None)
+    folder = there.get(name) or Path(name).expanduser()
+    if not (folder / voice_manifest.FILE).is_file():
+        raise ModelMissingError(
+            "There is no converted voice model {name!r}: choose {there}, or run `kazeia models convert`.",
+            name=name,
+            there=", ".join(there) or "-",
+        )
+    return folder
 
 
 def _printable(text: str) -> str:
@@ -414,7 +434,7 @@ def _read_clip(folder: Path, voice: AddedVoice) -> FloatArray:
         with wave.open(str(file), "rb") as wav:
             form = (wav.getnchannels(), wav.getsampwidth(), wav.getframerate())
             raw = wav.readframes(wav.getnframes())
-    except (wave.Error, EOFError, OSError) as error:
+    except (wave.Error, EOFError, OSError, RuntimeError) as error:  # RuntimeError: a chunk beyond the end
         raise _damaged(file, str(error) or type(error).__name__) from error
     if form != (1, 2, RATE_HZ) or len(raw) != 2 * round(voice.clip_seconds * RATE_HZ):
         raise _damaged(file, f"{form}, {len(raw)}")

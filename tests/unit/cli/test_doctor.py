@@ -84,7 +84,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"name", "ok", "detail", "advice"} <= set(told["checks"][0])
     assert [check["name"] for check in told["checks"]] == [
         "settings", "audio input", "audio output", "model stt", "model vad", "model llm", "model voice",
-        "packages", "espeak-ng", "native library", "cpu", "disk", "display",
+        "own voice", "packages", "espeak-ng", "native library", "cpu", "disk", "display",
     ]  # fmt: skip
 
 
