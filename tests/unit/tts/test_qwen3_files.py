@@ -8,19 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from kazeia_desktop.errors import ModelCorruptError, ModelError
 from kazeia_desktop.formats.voice_manifest import load_manifest
 from kazeia_desktop.models.convert.convert import convert
 from kazeia_desktop.models.convert.official import OfficialSource
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.tts.qwen3 import Qwen3Tts
 from kazeia_desktop.tts.qwen3_files import (
     check_code_predictor,
     check_talker,
     first_not_finite,
     load_code_predictor,
+    load_codec,
     load_talker,
 )
+from kazeia_desktop.tts.qwen3_options import SpeechOptions
 from tests.fakes.gguf_parts import GgufParts, KeyPart, TensorPart, text
 from tests.fakes.micro_voice import FIRST_ADDED, N_TEXT, write_checkpoint
 
@@ -243,23 +248,72 @@ def test_a_width_that_no_kernel_has_is_named_in_the_manifest(model: Path) -> Non
 
 
 def test_a_norm_that_is_not_finite_is_found_when_loading(model: Path) -> None:
-    def change(parts: GgufParts) -> GgufParts:
-        at = next(tensor.offset for tensor in parts.tensors if tensor.name == b"blk.1.attn_norm.weight")
-        return replace(parts, data=parts.data[:at] + struct.pack("<f", np.nan) + parts.data[at + 4 :])
-
-    alter(model, TALKER, change)
+    alter(model, TALKER, with_data(b"blk.1.attn_norm.weight", struct.pack("<f", np.nan)))
     assert refused(model)["tensor"] == "blk.1.attn_norm.weight"
 
 
 def test_a_matrix_that_is_not_finite_is_found_when_asked(model: Path) -> None:
-    def change(parts: GgufParts) -> GgufParts:
-        at = next(tensor.offset for tensor in parts.tensors if tensor.name == b"head.2.weight")
-        return replace(parts, data=parts.data[:at] + b"\0\x7c" + parts.data[at + 2 :])  # q8_0's first scale
-
-    alter(model, CODE_PREDICTOR, change)
+    alter(model, CODE_PREDICTOR, with_data(b"head.2.weight", b"\0\x7c"))
     found = first_not_finite(model, load_manifest(model))
     assert found is not None
     assert (found.values["file"], found.values["tensor"]) == (str(model / CODE_PREDICTOR), "head.2.weight")
+
+
+def with_data(name: bytes, content: bytes) -> Change:
+    """A tensor's first bytes changed."""
+
+    def change(parts: GgufParts) -> GgufParts:
+        at = next(tensor.offset for tensor in parts.tensors if tensor.name == name)
+        return replace(parts, data=parts.data[:at] + content + parts.data[at + len(content) :])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("talker", "file", "tensor", "content"),
+    [
+        ("native", TALKER, "blk.1.ffn_up.weight", b"\0\x7c"),  # q8_0's first scale is infinite
+        ("native", TALKER, "output.weight", b"\0\x7e"),  # and here none at all
+        ("llama", TALKER, "output.weight", b"\0\x7e"),
+        ("native", CODE_PREDICTOR, "blk.0.attn_v.weight", b"\0\x7c"),
+        ("native", CODE_PREDICTOR, "head.15.weight", b"\0\x7e"),
+    ],
+)
+def test_the_engine_names_the_weight_that_is_to_blame(
+    model: Path, talker: str, file: str, tensor: str, content: bytes
+) -> None:
+    alter(model, file, with_data(tensor.encode(), content))
+    tts = Qwen3Tts.load(model, 1, talker=talker)
+    options = SpeechOptions("auto", seed=1, max_frames=4)
+    with pytest.raises(ModelCorruptError) as caught:
+        list(tts.synthesize("Bonjour.", None, options, CancelToken()))
+    assert (caught.value.values["file"], caught.value.values["tensor"]) == (str(model / file), tensor)
+    with pytest.raises(ModelCorruptError):
+        tts.generate_codes("Bonjour.", max_frames=4)
+
+
+def test_a_weight_without_measure_is_to_blame_too(model: Path) -> None:
+    """It is a number, and so are its products, until they are added up."""
+    alter(model, TALKER, with_data(b"output_norm.weight", struct.pack("<f", 3e38)))
+    tts = Qwen3Tts.load(model, 1)
+    with pytest.raises(ModelCorruptError, match=r"talker\.gguf .* tensor output_norm\.weight: value is 3e\+38"):
+        list(tts.synthesize("Bonjour.", None, SpeechOptions("auto", seed=1, max_frames=9), CancelToken()))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("codebook_size", "16"), ("samples_per_frame", "960"), ("sample_rate_hz", "48000"), ("max_frames", "9")],
+)
+def test_the_codec_must_say_what_the_manifest_says(model: Path, key: str, value: str) -> None:
+    graph = onnx.load(str(model / "codec.onnx"), load_external_data=False)
+    next(prop for prop in graph.metadata_props if prop.key == key).value = value
+    write(model / "codec.onnx", graph.SerializeToString())
+    with pytest.raises(ModelError, match=r"codec\.onnx"):
+        load_codec(model, load_manifest(model), 1)
+
+
+def test_the_codec_of_a_good_model_is_taken(sound: Path) -> None:
+    assert load_codec(sound, load_manifest(sound), 1).codebooks == 16
 
 
 @pytest.mark.parametrize("file", [TALKER, CODE_PREDICTOR])
