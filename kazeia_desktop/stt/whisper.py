@@ -6,8 +6,9 @@ Rules and figures: docs/architecture.md, "Hearing".
 import logging
 import threading
 import zlib
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +33,9 @@ _TOKENS_PER_S: Final = 8
 _TOKENS_MORE: Final = 10
 _MAX_COMPRESSION: Final = 2.4  # Whisper's own bound for a text that repeats itself
 _REPEATS: Final = ((4, 4), (8, 3))
-"""(n, times): n tokens in a row that come so often are no speech."""
+"""(n, times): n tokens that come so often, one straight after the other, are no speech."""
+_SPLIT_FROM_S: Final = 10.0
+"""A longer sound that is heard as a loop is not given up as a whole: half of it may be well heard."""
 _TEMPERATURES: Final = (0.4, 0.8)
 _SHORTEST_S: Final = 0.1
 _PAUSE_S: Final = 0.3
@@ -52,15 +55,24 @@ class _Result:
 
 
 def loops(tokens: tuple[int, ...], text: str) -> bool:
-    """Whether a transcript repeats itself, as Whisper does when it is lost."""
+    """Whether a transcript repeats itself, as Whisper does when it is lost: with nothing else between.
+
+    People repeat themselves too, but not so: of an hour of announcements ("... appuyez sur 3. ... appuyez sur 4.")
+    a third was lost when repetitions were counted wherever they stood.
+    """
     raw = text.encode()
     if len(raw) > 40 and len(raw) / len(zlib.compress(raw)) > _MAX_COMPRESSION:
         return True
-    for n, times in _REPEATS:
-        grams = Counter(tokens[i : i + n] for i in range(len(tokens) - n + 1))
-        if grams and max(grams.values()) >= times:
+    for period in range(1, len(tokens)):
+        same = _longest_run(a == b for a, b in zip(tokens, tokens[period:], strict=False))
+        if any(same >= (times - 1) * max(period, n) for n, times in _REPEATS):
             return True
     return False
+
+
+def _longest_run(values: Iterable[bool]) -> int:
+    """How many true ones follow each other at most."""
+    return max((sum(1 for _ in run) for value, run in groupby(values) if value), default=0)
 
 
 class WhisperRecognizer:
@@ -142,6 +154,8 @@ class WhisperRecognizer:
         if best.loops and window_s < WINDOW_S:
             self._encode(graphs, samples, WINDOW_S, cancel)
             best = self._decode(graphs, seconds, language, cancel, 0.0)
+        if best.loops and seconds > _SPLIT_FROM_S:
+            return language, self._in_two(graphs, samples, language, cancel)
         for temperature in _TEMPERATURES:
             if not best.loops:
                 break
@@ -194,7 +208,7 @@ class WhisperRecognizer:
         return _Result(tuple(tokens), v.text(tokens), total / (len(tokens) + 1), token != v.end)
 
     def _in_two(self, graphs: Graphs, samples: FloatArray, language: str, cancel: CancelToken) -> str:
-        """More words than slots: each side of the longest pause by itself."""
+        """More words than slots, or a loop in a long sound: each side of the longest pause by itself."""
         at = longest_pause(samples)
         halves = (samples[:at], samples[at:])
         return " ".join(self._recognize(graphs, half, language, cancel, False)[1] for half in halves).strip()

@@ -94,7 +94,6 @@ def test_a_broken_settings_file_is_told_by_settings_and_not_lost(
 _PART_CASES = {
     "onnxruntime": ("say", "ask", "transcribe", "talk"),
     "llama_cpp": ("say", "ask", "chat", "talk", "devices"),
-    "onnx": ("transcribe", "ask"),
     "tokenizers": ("transcribe", "ask"),
     "jinja2": ("chat", "ask"),
     "num2words": ("say", "split"),

@@ -14,7 +14,7 @@ import pytest
 import kazeia_desktop.stt.whisper as whisper
 from kazeia_desktop.audio.wav import read_wav
 from kazeia_desktop.cli.open_clips import SOUNDS
-from kazeia_desktop.cli.word_errors import words
+from kazeia_desktop.cli.word_errors import word_error_rate, words
 from kazeia_desktop.errors import AudioFormatError, Cancelled, InferenceError, ModelCorruptError, ModelIncompatibleError
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -32,16 +32,18 @@ def recognizer() -> Iterator[WhisperRecognizer]:
     made.close()
 
 
+def spoken(folder: Path, name: str) -> FloatArray:
+    wav = folder / f"{name}.wav"
+    source = ["-f", "g722", "-i", str(SOUNDS / f"{name}.g722")]
+    subprocess.run(["ffmpeg", "-v", "error", *source, "-ar", "16000", str(wav)], check=True)
+    return read_wav(wav)[0]
+
+
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FloatArray]:
     """Two sentences that differ."""
-    folder, found = tmp_path_factory.mktemp("speech"), {}
-    for name in ("vm-nonumber", "demo-thanks"):
-        wav = folder / f"{name}.wav"
-        source = ["-f", "g722", "-i", str(SOUNDS / f"{name}.g722")]
-        subprocess.run(["ffmpeg", "-v", "error", *source, "-ar", "16000", str(wav)], check=True)
-        found[name] = read_wav(wav)[0]
-    return found
+    folder = tmp_path_factory.mktemp("speech")
+    return {name: spoken(folder, name) for name in ("vm-nonumber", "demo-thanks")}
 
 
 @pytest.mark.parametrize(
@@ -232,6 +234,31 @@ def test_more_words_than_one_window_holds_are_heard_in_two(
     assert missed <= len(wanted) * 0.2, (heard, wanted)
 
 
+_MENU = (
+    "Pour activer ou désactiver le mode sourdine, veuillez appuyer sur 1. Pour verrouiller ou déverrouiller la "
+    "conférence, appuyez sur 2. Pour éjecter le dernier participant, appuyez sur 3. Pour réduire ou augmenter le "
+    "volume de la conférence, appuyez sur 4 ou 6. Pour prolonger la conférence, appuyez sur 5. Pour réduire ou "
+    "augmenter votre volume, appuyez sur 7 ou 9. Pour quitter, appuyez sur 8."
+)
+
+
+@pytest.mark.parametrize("longest_heard", [200, 60])
+def test_a_person_may_repeat_himself(
+    recognizer: WhisperRecognizer, longest_heard: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """longest_heard: tokens beyond which the sound is taken for a loop: then its halves are heard."""
+    heard: list[int] = []
+
+    def is_loop(tokens: tuple[int, ...], text: str) -> bool:
+        heard.append(len(tokens))
+        return len(tokens) > longest_heard or loops(tokens, text)
+
+    monkeypatch.setattr(whisper, "loops", is_loop)
+    found = recognizer.transcribe(spoken(tmp_path, "conf-adminmenu-162"), 0, CancelToken())
+    assert word_error_rate([_MENU], [found.text]) < 0.2, found.text
+    assert (max(heard) > longest_heard) == (longest_heard == 60)
+
+
 @pytest.mark.parametrize(
     ("tokens", "text", "expected"),
     [
@@ -240,6 +267,18 @@ def test_more_words_than_one_window_holds_are_heard_in_two(
         ((1, 2, 3, 4) * 4, "x", True),
         ((1, 2, 3, 4) * 3, "x", False),
         ((9, 1, 2, 3, 4, 5, 6, 7, 8) * 3, "x", True),
+        ((9, 1, 2, 3, 4, 5, 6, 7, 8) * 2, "x", False),
+        ((7,) * 20, "x", True),
+        ((7,) * 8, "x", False),
+        ((50, 51, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 52), "x", True),
+        ((1, 2, 3, 4, 10, 1, 2, 3, 4, 11, 1, 2, 3, 4, 12, 1, 2, 3, 4, 13, 1, 2, 3, 4, 14), "x", False),
+        (
+            tuple(range(60)),
+            "Pour quitter, appuyez sur 8. Pour activer ou désactiver le mode sourdine, veuillez appuyer sur 1. Pour "
+            "verrouiller ou déverrouiller la conférence, appuyez sur 2. Pour éjecter le dernier participant, appuyez "
+            "sur 3. Pour réduire ou augmenter le volume de la conférence, appuyez sur 4 ou 6.",
+            False,
+        ),
         (tuple(range(50)), "merci " * 20, True),
         (tuple(range(3)), "oui oui oui", False),
     ],
