@@ -5,7 +5,7 @@ two GGUF files is compared with what the manifest implies (`formats/voice_layout
 types and values, the same tensors with the same types and shapes, and nothing besides.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +45,8 @@ _MERGES: Final = "tokenizer.ggml.merges"
 _SECTIONS: Final = "qwen3tts.rope.dimension_sections"
 _ROLES: Final = {"im_start": "<|im_start|>", "im_end": "<|im_end|>"}
 """Ids of the manifest -> the tokens that they must be: the prompt is built of both."""
+_Arrays = Mapping[str, list[str] | list[int]]
+"""Of the metadata, read already."""
 
 
 def load_talker(
@@ -94,8 +96,14 @@ def check_talker(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
     _check_widths(model_dir / FILE, "talker", told.talker)
     file = GgufFile(model_dir / TALKER)
     _check_tensors(file, talker_plan(told.talker, manifest.dtype))
-    sections, tokens = _read_sections(file, told.talker.head_dim), _read_tokens(file, told)
-    _check_keys(file, talker_keys(told, tokens, sections, manifest.dtype))
+    sections = _read_sections(file, told.talker.head_dim)
+    tokens = TokenTable(file.texts(_TOKENS), file.integers(_TOKEN_TYPES), file.texts(_MERGES))
+    _check_tokens(file, told, tokens)
+    n_rows = told.talker.text_vocab
+    text = TokenTable(tokens.tokens[:n_rows], tokens.types[:n_rows], tokens.merges)
+    # A vocabulary takes a tenth of a second to read: once.
+    read: _Arrays = {_TOKENS: tokens.tokens, _TOKEN_TYPES: tokens.types, _MERGES: tokens.merges}
+    _check_keys(file, talker_keys(told, text, sections, manifest.dtype), read)
     return file
 
 
@@ -124,7 +132,7 @@ def check_code_predictor(model_dir: Path, manifest: VoiceManifest) -> GgufFile:
     _check_widths(model_dir / FILE, "code_predictor", told.code_predictor)
     file = GgufFile(model_dir / CODE_PREDICTOR)
     _check_tensors(file, code_predictor_plan(told.code_predictor, told.talker, manifest.dtype))
-    _check_keys(file, code_predictor_keys(told, manifest.dtype))
+    _check_keys(file, code_predictor_keys(told, manifest.dtype), {})
     return file
 
 
@@ -188,7 +196,7 @@ def _check_tensors(file: GgufFile, plan: Sequence[TensorPlan]) -> None:
         raise tensor_problem(file.path, unknown, "count", 1, 0)
 
 
-def _check_keys(file: GgufFile, expected: Sequence[Key]) -> None:
+def _check_keys(file: GgufFile, expected: Sequence[Key], read: _Arrays) -> None:
     for key in expected:
         if key.name not in file:
             raise missing_key(file.path, key.name)
@@ -196,16 +204,16 @@ def _check_keys(file: GgufFile, expected: Sequence[Key]) -> None:
         kind = f"array of {key.kind}" if is_array else key.kind
         if file.kind(key.name) != kind:
             raise key_problem(file.path, key.name, "type", file.kind(key.name), kind)
-        for name, found, wanted in _differences(file, key):
+        for name, found, wanted in _differences(file, key, read):
             raise key_problem(file.path, name, "value", found, wanted)
     for name in sorted(set(file) - {key.name for key in expected}):
         raise key_problem(file.path, name, "count", 1, 0)
 
 
-def _differences(file: GgufFile, key: Key) -> Iterator[tuple[str, object, object]]:
+def _differences(file: GgufFile, key: Key, read: _Arrays) -> Iterator[tuple[str, object, object]]:
     """(key, value found, value expected) wherever these are two."""
     if isinstance(key.value, Sequence) and not isinstance(key.value, str):
-        found = file.texts(key.name) if key.kind == "string" else file.integers(key.name)
+        found = read.get(key.name) or file.integers(key.name)
         if len(found) != len(key.value):
             yield f"{key.name}[]", len(found), len(key.value)
         elif found != list(key.value):
@@ -236,10 +244,10 @@ def _read_sections(file: GgufFile, head_dim: int) -> tuple[int, ...]:
     return tuple(sections[:3])
 
 
-def _read_tokens(file: GgufFile, told: VoiceDescription) -> TokenTable:
+def _check_tokens(file: GgufFile, told: VoiceDescription, table: TokenTable) -> None:
     """The text tokenizer: one different token for each row, among them all bytes, and merges of two parts."""
     n_rows = told.talker.text_vocab
-    tokens, types, merges = file.texts(_TOKENS), file.integers(_TOKEN_TYPES), file.texts(_MERGES)
+    tokens, types, merges = table.tokens, table.types, table.merges
     for name, found in ((_TOKENS, len(tokens)), (_TOKEN_TYPES, len(types))):
         if found != n_rows + told.talker.vocab:
             raise key_problem(file.path, name, "length", found, n_rows + told.talker.vocab)
@@ -262,7 +270,6 @@ def _read_tokens(file: GgufFile, told: VoiceDescription) -> TokenTable:
         left, _, right = merge.partition(" ")
         if not left or not right or " " in right:
             raise key_problem(file.path, f"{_MERGES}[{index}]", "value", repr(merge), "a b")
-    return TokenTable(tokens[:n_rows], types[:n_rows], merges)
 
 
 def _byte_letters() -> Iterator[str]:
