@@ -100,6 +100,8 @@ class Alterations:
             name = key.name.decode()
             for what, other_key in _key_changes(key):
                 yield one(f"key {name}: {what}", parts.with_key(name, other_key))
+            if key.kind == ARRAY:
+                yield from _array_changes(file, parts, key)
             yield one(f"key {name}: removed", replace(parts, keys=tuple(other for other in parts.keys if other != key)))
             yield one(f"key {name}: twice", replace(parts, keys=(*parts.keys, key)))
         for key in _foreign_keys(parts):
@@ -249,9 +251,7 @@ def _key_changes(key: KeyPart) -> Iterator[tuple[str, KeyPart]]:
         for word in (b"", b"llama", b"x" * 100_000, b"\xff\xfe", b"%s%n", b"gpt2\0", b"qwen3"):
             yield f"is {word[:20]!r}", replace(key, payload=text(word))
         yield "has no end", replace(key, payload=struct.pack("<Q", _HUGE) + key.payload[8:])
-    elif key.kind == ARRAY:
-        yield from _array_changes(key)
-    else:
+    elif key.kind != ARRAY:
         layout = _SCALARS[key.kind]
         extremes = {"<f": (0.0, -1.0, 1e38, float("nan"), float("inf"), 1e-45), "<B": (0, 1, 2, 255)}
         for value in extremes.get(layout, (0, 1, 2, 3, 63, 512, 513, 65536, 0x7FFFFFFF, 0xFFFFFFFF)):
@@ -260,27 +260,39 @@ def _key_changes(key: KeyPart) -> Iterator[tuple[str, KeyPart]]:
                 yield f"is {value}", replace(key, payload=payload)
 
 
-def _array_changes(key: KeyPart) -> Iterator[tuple[str, KeyPart]]:
-    items = key.items()
-    kind = struct.unpack_from("<I", key.payload)[0]
-    yield "empty", key.with_items([])
-    yield "one item less", key.with_items(items[:-1])
-    yield "one item more", key.with_items([*items, items[-1]])
-    for count in (len(items) + 1, len(items) - 1, 1 << 31, 1 << 61, _HUGE):
-        yield f"count {count}", key.with_items(items, count=count)
+def _array_changes(file: str, parts: GgufParts, key: KeyPart) -> Iterator[Alteration]:
+    """Made when they are asked for: a vocabulary is long."""
+    kind, n = struct.unpack_from("<IQ", key.payload)
+
+    def one(what: str, change: Callable[[list[bytes]], list[bytes]], **other: int) -> Alteration:
+        def make() -> Files:
+            return {file: parts.with_key(key.name.decode(), key.with_items(change(key.items()), **other)).build()}
+
+        return Alteration(f"{file}: key {key.name.decode()}: {what}", make)
+
+    def same(items: list[bytes]) -> list[bytes]:
+        return items
+
+    def placed(what: str, item: bytes) -> Iterator[Alteration]:
+        yield one(f"first item {what}", lambda items: [item, *items[1:]])
+        yield one(f"last item {what}", lambda items: [*items[:-1], item])
+
+    yield one("empty", lambda _: [])
+    yield one("one item less", lambda items: items[:-1])
+    yield one("one item more", lambda items: [*items, items[-1]])
+    for count in (n + 1, n - 1, 1 << 31, 1 << 61, _HUGE):
+        yield one(f"count {count}", same, count=count)
     for other in (0, 4, 5, 6, 7, 8, 9, 10, 12, 13, 99):
         if other != kind:
-            yield f"items of type {other}", key.with_items(items, kind=other)
-    yield "two items changed places", key.with_items([items[1], items[0], *items[2:]])
-    yield "an item twice", key.with_items([items[1], *items[1:]])
+            yield one(f"items of type {other}", same, kind=other)
+    yield one("two items changed places", lambda items: [items[1], items[0], *items[2:]])
+    yield one("an item twice", lambda items: [items[1], *items[1:]])
     if kind == STRING:
-        for value in (b"", b" ", b"\xff", b"x" * 1_000_000, b"a b c", b"\0", b"<|im_start|>"):
-            yield f"first item {value[:10]!r}", key.with_items([text(value), *items[1:]])
-            yield f"last item {value[:10]!r}", key.with_items([*items[:-1], text(value)])
+        for word in (b"", b" ", b"\xff", b"x" * 1_000_000, b"a b c", b"\0", b"<|im_start|>"):
+            yield from placed(repr(word[:10]), text(word))
     else:
         for number in (-1, 0, 2, 6, 1 << 30, -(1 << 31)):
-            yield f"first item {number}", key.with_items([struct.pack("<i", number), *items[1:]])
-            yield f"last item {number}", key.with_items([*items[:-1], struct.pack("<i", number)])
+            yield from placed(str(number), struct.pack("<i", number))
 
 
 def _foreign_keys(parts: GgufParts) -> Iterator[KeyPart]:
