@@ -1,5 +1,6 @@
 """Frames to sound while they are made: the generator has a thread of its own, the codec runs in the caller's."""
 
+import contextlib
 import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Final
@@ -50,6 +51,7 @@ class SpeechStream:
         self._channel: Channel[IntArray] = Channel(_AHEAD)
         self._error: Exception | None = None
         self._silence = 0
+        self._generating = True
         self.codes: list[IntArray] = []
         self.codec_s = 0.0
         self.audible = False
@@ -61,7 +63,7 @@ class SpeechStream:
         Raises:
             InferenceError: a model failed.
         """
-        worker = Worker("tts-generator", self._generate, self._failed)
+        worker = Worker("tts-generator", lambda: self._generate(cancel), self._failed)
         worker.start()
         try:
             for codes in self._chunks(cancel):
@@ -76,22 +78,37 @@ class SpeechStream:
         finally:
             self._stop.set()
             self._channel.close()
-            if worker.alive:
+            if self._generating:
                 self._interrupt()
             if not worker.join(_JOIN_S):
                 raise InferenceError("The voice failed ({reason}).", reason="its thread does not end")
         if self._error is not None:
             raise self._error
 
-    def _generate(self) -> None:
+    def _generate(self, cancel: CancelToken) -> None:
         try:
             for frame in self._frames(self._stop, self._silent):
                 self.codes.append(frame)
-                self._channel.put(frame)
+                if not self._put(frame, cancel):
+                    break
         except ChannelClosed:
             pass
         finally:
+            self._generating = False
             self._channel.close()
+        # The codec is at work in the other thread: a call of several frames would outlast a stop.
+        while not self._stop.wait(_POLL_S):
+            if cancel.is_set():
+                self._codec.stop()
+                return
+
+    def _put(self, frame: IntArray, cancel: CancelToken) -> bool:
+        """Hand a frame over, waiting for room; False when cancelled."""
+        while not cancel.is_set():
+            with contextlib.suppress(TimeoutError):
+                self._channel.put(frame, _POLL_S)
+                return True
+        return False
 
     def _failed(self, error: Exception) -> None:
         self._error = error

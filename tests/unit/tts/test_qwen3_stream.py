@@ -1,6 +1,7 @@
 """Frames to sound on a scripted codec: pieces, silence, failures, a stop at any time."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -26,6 +27,8 @@ Frames = Callable[[CancelToken, CancelToken], Iterator[IntArray]]
 class FakeCodec:
     """A frame sounds as loud as its code 0, in thousandths."""
 
+    stopped = False
+
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self.during: Callable[[int], object] = lambda call: None
@@ -34,6 +37,9 @@ class FakeCodec:
         self.during(len(self.sizes))
         self.sizes.append(len(codes))
         return np.repeat(codes[:, 0].astype(np.float32) / 1000, PER_FRAME)
+
+    def stop(self) -> None:
+        self.stopped = True
 
 
 def frame(code: int) -> IntArray:
@@ -202,6 +208,22 @@ def test_what_was_decoded_during_a_stop_is_not_heard(stream_frames: int) -> None
     codec.during = lambda call: cancel.set()
     assert list(stream(saying(*range(100, 150)), codec, stream_frames).sound(cancel)) == []
     assert len(codec.sizes) == 1
+
+
+@pytest.mark.parametrize("n_frames", [5, 500])
+def test_a_stop_ends_the_call_of_the_codec_under_way(n_frames: int) -> None:
+    """Also while the generator waits for room."""
+    cancel, codec = CancelToken(), FakeCodec()
+
+    def during(call: int) -> None:
+        cancel.set()
+        deadline = time.monotonic() + 5
+        while not codec.stopped and time.monotonic() < deadline:
+            cancel.wait(0)
+
+    codec.during = during
+    assert list(stream(saying(*range(100, 100 + n_frames)), codec, 1).sound(cancel)) == []
+    assert codec.stopped
 
 
 def test_a_listener_who_leaves_ends_the_thread() -> None:

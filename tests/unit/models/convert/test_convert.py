@@ -164,8 +164,8 @@ def test_reads_are_bounded(checkpoint: Path, tmp_path: Path) -> None:
 def test_stock_llama_cpp_loads_the_talker(converted: Path) -> None:
     import llama_cpp
 
-    silent = llama_cpp.llama_log_callback(lambda *_: None)
-    llama_cpp.llama_log_set(silent, None)
+    import kazeia_desktop._native  # noqa: F401 - silences llama.cpp
+
     for vocab_only in (True, False):
         params = llama_cpp.llama_model_default_params()
         params.vocab_only = vocab_only
