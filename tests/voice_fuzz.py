@@ -8,7 +8,7 @@ import hashlib
 import json
 import random
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,17 @@ class Alterations:
             return Alteration(lambda: changed(seed)[0], lambda: {file: changed(seed)[1]})
 
         yield from map(one, range(n_changes))
+        for index, tensor in enumerate(onnx.ModelProto.FromString(content).graph.initializer):
+            for what, change in _weight_changes(tensor):
+                yield self._weight(file, index, f"{tensor.name}: {what}", change)
+
+    def _weight(self, file: str, index: int, what: str, change: Callable[[Any], None]) -> Alteration:
+        def make() -> Files:
+            model = onnx.ModelProto.FromString(self._contents[file])
+            change(model.graph.initializer[index])
+            return {file: model.SerializeToString()}
+
+        return Alteration(f"{file}: weight {what}", make)
 
     # Any file
 
@@ -313,6 +324,41 @@ def _foreign_keys(parts: GgufParts) -> Iterator[KeyPart]:
     yield KeyPart(b"tokenizer.ggml.scores", ARRAY, struct.pack("<IQf", 6, 1, 0.0))
     yield KeyPart(b"tokenizer.ggml.token_type_count", 4, struct.pack("<I", 0xFFFFFFFF))
     yield KeyPart(b"unknown", 4, struct.pack("<I", 0))
+
+
+def _weight_changes(tensor: Any) -> Iterator[tuple[str, Callable[[Any], None]]]:  # noqa: ANN401 - onnx.TensorProto
+    """Each thing that is told of a weight."""
+
+    def shape(dims: Sequence[int]) -> Callable[[Any], None]:
+        def change(weight: Any) -> None:  # noqa: ANN401
+            del weight.dims[:]
+            weight.dims.extend(dims)
+
+        return change
+
+    def entry(key: str, value: str) -> Callable[[Any], None]:
+        def change(weight: Any) -> None:  # noqa: ANN401
+            next(one for one in weight.external_data if one.key == key).value = value
+
+        return change
+
+    def kind(number: int) -> Callable[[Any], None]:
+        return lambda weight: setattr(weight, "data_type", number)
+
+    dims = list(tensor.dims)
+    for other in ([*dims[::-1]], [*dims, 1], [1, *dims], dims[1:], [2 * size for size in dims], [0] * len(dims)):
+        if other != dims:
+            yield f"shape {other}", shape(other)
+    for number in (1, 6, 7, 10):
+        if number != tensor.data_type:
+            yield f"type {number}", kind(number)
+    told = {one.key: one.value for one in tensor.external_data}
+    if told:
+        for offset in (0, int(told["offset"]) + 4, int(told["offset"]) + 4096, 1 << 40):
+            yield f"offset {offset}", entry("offset", str(offset))
+        for length in (0, int(told["length"]) - 4, int(told["length"]) + 4, 1 << 40):
+            yield f"length {length}", entry("length", str(length))
+        yield "location", entry("location", "talker.gguf")
 
 
 def _change_graph(model: Any, chance: random.Random, sizes: tuple[int, int]) -> str:  # noqa: ANN401 - onnx.ModelProto

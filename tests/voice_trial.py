@@ -4,6 +4,7 @@ As a module, `python -m tests.voice_trial MODEL SEED RANDOM_BYTES GRAPH_CHANGES`
 input, and writes one line of JSON for each.
 """
 
+import faulthandler
 import json
 import os
 import resource
@@ -100,9 +101,11 @@ def serve(model: Path, seed: int, sizes: Sequence[int]) -> None:
             index = int(line)
             directory = Path(base) / str(index)
             alterations.write(index, directory)
+            faulthandler.dump_traceback_later(0.9 * TIMEOUT_S)
             began = time.monotonic()
             outcome, told = judge(directory, seed, ("native", "llama")[index % 2])
             seconds = time.monotonic() - began
+            faulthandler.cancel_dump_traceback_later()
             shutil.rmtree(directory)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             answers.write(json.dumps([index, outcome, told, seconds, peak]) + "\n")
@@ -193,7 +196,7 @@ class Trial:
         self.close()
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        report.add(name, outcome, " | ".join(said[-3:])[-400:])
+        report.add(name, outcome, " | ".join(said[-12:])[-1000:])
 
 
 def try_some(

@@ -159,6 +159,8 @@ def soak(model: Path, utterances: int, most_frames: int, seed: int, threads: int
     chance, seen, me = random.Random(seed), Soak(), psutil.Process()
     tts = Qwen3Tts.load(model, threads)
     known = references(tts)
+    # The longest one first: the state of a position takes memory when it is first reached.
+    speak(tts, 3 * TEXT, None, SpeechOptions("auto", seed=0, stream_frames=0, max_frames=most_frames))
     began, first_threads, first_files = time.monotonic(), me.num_threads(), me.num_fds()
     for index in range(utterances):
         faulthandler.dump_traceback_later(HANG_S, exit=True)
