@@ -100,8 +100,8 @@ def serve(model: Path, seed: int, sizes: Sequence[int]) -> None:
         for line in sys.stdin:
             index = int(line)
             directory = Path(base) / str(index)
+            faulthandler.dump_traceback_later(0.9 * TIMEOUT_S)  # where it hangs, for the report
             alterations.write(index, directory)
-            faulthandler.dump_traceback_later(0.9 * TIMEOUT_S)
             began = time.monotonic()
             outcome, told = judge(directory, seed, ("native", "llama")[index % 2])
             seconds = time.monotonic() - began
@@ -131,7 +131,8 @@ class Trial:
         assert process.stdin is not None
         process.stdin.write(f"{index}\n".encode())
         process.stdin.flush()
-        line = self._answer(process, TIMEOUT_S * (1 if self._first_peak else 3))
+        patience = 1 if self._first_peak and self._environment is None else 3  # a start, or sanitizers
+        line = self._answer(process, TIMEOUT_S * patience)
         if line is None:
             self._lost(process, alteration.name, report)
             return
