@@ -39,7 +39,7 @@ class TalkerSession:
         return self._session.n_vocab
 
     def reset(self) -> None:
-        """Forget the sequence, and the kept beginning of prompts."""
+        """Forget the sequence; the kept beginnings of prompts stay."""
         self._session.reset()
 
     def prefill(self, embeds: FloatArray, n_prefix: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -47,7 +47,7 @@ class TalkerSession:
 
         Args:
             embeds: (n, n_embd) float32.
-            n_prefix: how many of them are the constant beginning, whose state is kept for the next prompt.
+            n_prefix: how many of them are the constant beginning, whose state is kept for later prompts.
         Returns:
             (n_embd,) final-normed hidden state and (n_vocab,) logits of the last position.
         Raises:

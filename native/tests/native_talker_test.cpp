@@ -78,17 +78,23 @@ void test_isa(Isa isa) {
           CHECK(is_at(i));
         }
       }
-      // Another beginning, a longer one, none, and after a reset: computed anew.
+      // Another beginning, a longer one, none: computed anew. What was kept of others stays, a reset too.
       std::vector<float> changed = embeds;
       changed[5] += 1.0F;
       CHECK(talker.prefill(changed.data(), kPrompt, kPrefix) == kPrompt && !is_at(kPrompt - 1));
-      CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt && is_at(kPrompt - 1));
+      CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt - kPrefix && is_at(kPrompt - 1));
+      CHECK(talker.prefill(changed.data(), kPrompt, kPrefix) == kPrompt - kPrefix && !is_at(kPrompt - 1));
       CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix + 1) == kPrompt && is_at(kPrompt - 1));
       CHECK(talker.prefill(embeds.data(), kPrompt, 0) == kPrompt && is_at(kPrompt - 1));
       CHECK(talker.prefill(embeds.data(), 1, 0) == 1 && is_at(0));
-      CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt);
       talker.reset();
       CHECK(talker.length() == 0);
+      CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt - kPrefix && is_at(kPrompt - 1));
+      // The ones that were not used for longest are forgotten.
+      for (std::size_t i = 0; i < kazeia::PrefixCache<kazeia::DecoderState>::kMax; ++i) {
+        changed[5] += 1.0F;
+        CHECK(talker.prefill(changed.data(), kPrompt, kPrefix) == kPrompt);
+      }
       CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt && is_at(kPrompt - 1));
     }
   }
@@ -156,7 +162,7 @@ void test_cancel() {
   CHECK(throws<Stopped>("cancelled", [&] { talker.decode(embeds.data()); }));
   CHECK(throws<Stopped>("cancelled", [&] { talker.prefill(embeds.data(), kPrompt, kPrefix); }));
   talker.resume();
-  CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt && equal(last(talker), want));
+  CHECK(talker.prefill(embeds.data(), kPrompt, kPrefix) == kPrompt - kPrefix && equal(last(talker), want));
 }
 
 }  // namespace

@@ -179,18 +179,21 @@ def test_talker_step_by_step(talking: Case) -> None:
     np.testing.assert_array_equal(again, steps[0][0])
 
 
-def test_talker_with_a_kept_prefix(talking: Case) -> None:
-    """The state of the constant beginning serves several prompts, and none of them notices."""
-    first, second = (talking.figures[f"prompt_whole_xvector_{i}"] for i in (0, 1))
-    n_prefix = 9
-    np.testing.assert_array_equal(first[:n_prefix], second[:n_prefix])
-    fresh = [talking.tts.talker_session().prefill(prompt) for prompt in (first, second)]
+def test_talker_with_kept_prefixes(talking: Case) -> None:
+    """The states of the constant beginnings, of several voices, serve their prompts, and none of them notices."""
+    prompts = [talking.figures[name] for name in ("prompt_whole_xvector_0", "prompt_whole_none_0")]
+    prompts.append(talking.figures["prompt_whole_xvector_1"])
+    n_prefix = [9, 8, 9]
+    np.testing.assert_array_equal(prompts[0][:9], prompts[2][:9])
+    fresh = [talking.tts.talker_session().prefill(prompt) for prompt in prompts]
     session = talking.tts.talker_session()
-    for prompt, (hidden, logits) in zip((first, second, first), (*fresh, fresh[0]), strict=True):
-        got = session.prefill(prompt, n_prefix)
-        close(got[0], hidden, 1e-4)
-        close(got[1], logits, 1e-4)
-    close(got[0], talking.figures["talker_hidden"][0], 5e-4)
+    first = {}
+    for i in (0, 1, 2, 0, 1, 2):
+        hidden, logits = session.prefill(prompts[i], n_prefix[i])
+        close(hidden, fresh[i][0], 1e-4)
+        close(logits, fresh[i][1], 1e-4)
+        np.testing.assert_array_equal(first.setdefault(i, hidden), hidden, "kept or not, the same bits")
+    close(first[0], talking.figures["talker_hidden"][0], 5e-4)
 
 
 def test_code_predictor_logits(case: Case, isa: str) -> None:

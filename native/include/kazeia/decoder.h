@@ -81,6 +81,13 @@ class Rounded {
   std::vector<std::int32_t> sum_;
 };
 
+/// Keys and values of a sequence's first positions, put aside by Decoder::save().
+struct DecoderState {
+  std::size_t length = 0;
+  std::vector<float> f32;          // [2][layer][kv_head][length][head_dim]: keys, then values; where kv_f32
+  std::vector<std::uint16_t> f16;  // likewise as binary16, otherwise
+};
+
 /// One sequence: its keys and values, and the buffers of a step. Used by one team at a time; nothing is
 /// allocated after the constructor.
 class Decoder {
@@ -94,6 +101,10 @@ class Decoder {
   void reset() { length_ = 0; }
   /// Forgets all positions from `length` on.
   void truncate(std::size_t length) { length_ = length < length_ ? length : length_; }
+  /// The first `length` positions, at most length().
+  [[nodiscard]] DecoderState save(std::size_t length) const;
+  /// Becomes the sequence that was saved, by this or another decoder of the same model and kv_f32.
+  void restore(const DecoderState& state);
   [[nodiscard]] std::size_t length() const { return length_; }
   [[nodiscard]] std::size_t n_positions() const { return n_positions_; }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kazeia/decoder.h"
+#include "kazeia/prefix_cache.h"
 
 namespace kazeia {
 
@@ -25,8 +26,8 @@ class NativeTalkerModel {
   PackedMatrix output_;
 };
 
-/// One sequence. One thread at a time, but cancel() may come from any. Keeps the state of the prompt's constant
-/// beginning as TalkerSession does.
+/// One sequence. One thread at a time, but cancel() may come from any. Keeps the states of prompts'
+/// constant beginnings as TalkerSession does.
 class NativeTalker {
  public:
   /// The model and the team must outlive it.
@@ -37,7 +38,8 @@ class NativeTalker {
   [[nodiscard]] std::size_t n_positions() const { return decoder_.n_positions(); }
   [[nodiscard]] std::size_t length() const { return decoder_.length(); }
 
-  void reset();
+  /// Forgets the sequence; the kept beginnings stay.
+  void reset() { decoder_.reset(); }
   /// As TalkerSession's; throws std::length_error on a sequence that is too long, and Stopped when cancelled.
   std::size_t prefill(const float* embeds, std::size_t n, std::size_t n_prefix);
   void decode(const float* embed);
@@ -55,8 +57,8 @@ class NativeTalker {
   const NativeTalkerModel& model_;
   ThreadTeam& team_;
   Decoder decoder_;
+  PrefixCache<DecoderState> prefixes_;
   std::vector<Rounded> rounded_;  // one a worker
-  std::vector<float> prefix_;     // embeddings whose state is in the cache
   std::vector<float> hidden_;     // [n_embd]
   std::vector<float> logits_;     // [n_vocab]
   std::vector<float> batch_;      // [kMaxVectors][n_vocab]

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kazeia/prefix_cache.h"
+
 namespace kazeia {
 
 /// A file that llama.cpp cannot use, or a call that failed; what() is one plain line.
@@ -48,9 +50,9 @@ struct TalkerOptions {
 
 /// One sequence. One thread at a time, but cancel() may come from any.
 ///
-/// The state of the prompt's constant beginning is kept: a prompt that begins with the same n_prefix embeddings
-/// as the one before computes only the rest. Prefix and rest are always computed apart, so that the figures
-/// do not depend on whether the prefix was kept.
+/// The states of prompts' constant beginnings are kept, one for each of the voices and languages lately used: a
+/// prompt that begins with n_prefix embeddings that began one before computes only the rest. Prefix and rest are always
+/// computed apart, so that the figures do not depend on whether the prefix was kept.
 class TalkerSession {
  public:
   /// The model must outlive it. Throws TalkerError.
@@ -64,7 +66,7 @@ class TalkerSession {
   [[nodiscard]] std::size_t n_positions() const { return n_positions_; }
   [[nodiscard]] std::size_t length() const { return length_; }
 
-  /// Forgets the sequence, the kept prefix too.
+  /// Forgets the sequence; the kept beginnings stay.
   void reset();
   /// Begins a sequence: n x n_embd embeddings, the first n_prefix of which are the constant beginning.
   /// Returns how many positions were computed. Throws TalkerError, Cancelled as TalkerError with cancelled().
@@ -94,7 +96,7 @@ class TalkerSession {
   std::size_t first_logit_;  // the codec's logits are the last of the vocabulary
   std::size_t n_positions_;
   std::size_t length_ = 0;
-  std::vector<float> prefix_;  // embeddings whose state is in the cache
+  PrefixCache<std::vector<std::uint8_t>> prefixes_;
   std::vector<float> hidden_;
   std::vector<float> logits_;
   std::atomic<bool> cancelled_{false};

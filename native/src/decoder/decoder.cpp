@@ -87,6 +87,47 @@ Decoder::Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_posi
   }
 }
 
+DecoderState Decoder::save(std::size_t length) const {
+  const DecoderShape& s = model_.shape();
+  DecoderState state;
+  state.length = std::min(length, length_);
+  const std::size_t count = state.length * s.head_dim;
+  const auto keep = [&](const auto& from, auto& to) {
+    for (std::size_t head = 0; head < s.n_layers * s.n_kv_heads; ++head) {
+      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * s.head_dim);
+      to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+  };
+  if (kv_f32_) {
+    keep(keys_, state.f32);
+    keep(values_, state.f32);
+  } else {
+    keep(keys_f16_, state.f16);
+    keep(values_f16_, state.f16);
+  }
+  return state;
+}
+
+void Decoder::restore(const DecoderState& state) {
+  const DecoderShape& s = model_.shape();
+  const std::size_t heads = s.n_layers * s.n_kv_heads;
+  const std::size_t count = state.length * s.head_dim;
+  const auto put = [&](const auto& from, std::size_t at, auto& to) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>((at + head) * count), count,
+                  to.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * s.head_dim));
+    }
+  };
+  if (kv_f32_) {
+    put(state.f32, 0, keys_);
+    put(state.f32, heads, values_);
+  } else {
+    put(state.f16, 0, keys_f16_);
+    put(state.f16, heads, values_f16_);
+  }
+  length_ = state.length;
+}
+
 void Decoder::normalize_and_rotate(float* head, const std::vector<float>& weight, std::size_t position) const {
   const DecoderShape& s = model_.shape();
   vector_ops::table(active_isa()).rms_norm(head, weight.data(), s.head_dim, s.rms_norm_eps, head);

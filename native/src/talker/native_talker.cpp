@@ -19,11 +19,6 @@ NativeTalker::NativeTalker(const NativeTalkerModel& model, ThreadTeam& team, std
   for (unsigned worker = 0; worker < team.size(); ++worker) rounded_.emplace_back(n_embd());
 }
 
-void NativeTalker::reset() {
-  decoder_.reset();
-  prefix_.clear();
-}
-
 void NativeTalker::append(const float* embeds, std::size_t n, float* hidden, float* logits) {
   if (length() + n > n_positions()) {
     throw std::length_error("the utterance is longer than " + std::to_string(n_positions()) + " positions");
@@ -64,19 +59,18 @@ void NativeTalker::append(const float* embeds, std::size_t n, float* hidden, flo
 
 std::size_t NativeTalker::prefill(const float* embeds, std::size_t n, std::size_t n_prefix) {
   if (n == 0 || n_prefix >= n) throw std::length_error("a prompt must have positions after its constant beginning");
-  const bool same = n_prefix != 0 && prefix_.size() == n_prefix * n_embd() && length() >= n_prefix &&
-                    std::memcmp(prefix_.data(), embeds, prefix_.size() * sizeof(float)) == 0;
-  if (same) {
-    decoder_.truncate(n_prefix);
+  const DecoderState* kept = n_prefix == 0 ? nullptr : prefixes_.find(embeds, n_prefix * n_embd());
+  if (kept != nullptr) {
+    decoder_.restore(*kept);
   } else {
     reset();
     if (n_prefix != 0) {
       append(embeds, n_prefix, nullptr, nullptr);
-      prefix_.assign(embeds, embeds + n_prefix * n_embd());
+      prefixes_.add(embeds, n_prefix * n_embd(), decoder_.save(n_prefix));
     }
   }
   append(embeds + n_prefix * n_embd(), n - n_prefix, nullptr, nullptr);
-  return same ? n - n_prefix : n;
+  return kept != nullptr ? n - n_prefix : n;
 }
 
 void NativeTalker::decode(const float* embed) { append(embed, 1, nullptr, nullptr); }

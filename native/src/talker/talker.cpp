@@ -110,7 +110,6 @@ TalkerSession::~TalkerSession() { llama_free(context_->llama); }
 void TalkerSession::reset() {
   llama_memory_clear(llama_get_memory(context_->llama), false);
   length_ = 0;
-  prefix_.clear();
 }
 
 void TalkerSession::set_threads(int n_threads) { llama_set_n_threads(context_->llama, n_threads, n_threads); }
@@ -164,21 +163,23 @@ void TalkerSession::append(const float* embeds, std::size_t n, float* hidden, fl
 
 std::size_t TalkerSession::prefill(const float* embeds, std::size_t n, std::size_t n_prefix) {
   if (n == 0 || n_prefix >= n) throw TalkerError("a prompt must have positions after its constant beginning");
-  const std::size_t kept = prefix_.size() / n_embd_;
-  const bool same = kept == n_prefix && n_prefix != 0 && length_ >= n_prefix &&
-                    std::memcmp(prefix_.data(), embeds, prefix_.size() * sizeof(float)) == 0;
-  if (same && llama_memory_seq_rm(llama_get_memory(context_->llama), 0, static_cast<llama_pos>(n_prefix), -1)) {
-    length_ = n_prefix;
-    append(embeds + n_prefix * n_embd_, n - n_prefix, nullptr, nullptr);
-    return n - n_prefix;
-  }
   reset();
-  if (n_prefix != 0) {
+  llama_context* llama = context_->llama;
+  const std::vector<std::uint8_t>* kept = n_prefix == 0 ? nullptr : prefixes_.find(embeds, n_prefix * n_embd_);
+  if (kept != nullptr) {
+    if (llama_state_seq_set_data(llama, kept->data(), kept->size(), 0) == 0) {
+      throw TalkerError("llama.cpp's talker does not take back its own state");
+    }
+    length_ = n_prefix;
+  } else if (n_prefix != 0) {
     append(embeds, n_prefix, nullptr, nullptr);
-    prefix_.assign(embeds, embeds + n_prefix * n_embd_);
+    std::vector<std::uint8_t> state(llama_state_seq_get_size(llama, 0));
+    state.resize(llama_state_seq_get_data(llama, state.data(), state.size(), 0));
+    if (state.empty()) throw TalkerError("llama.cpp's talker does not give its state");
+    prefixes_.add(embeds, n_prefix * n_embd_, std::move(state));
   }
   append(embeds + n_prefix * n_embd_, n - n_prefix, nullptr, nullptr);
-  return n;
+  return kept != nullptr ? n - n_prefix : n;
 }
 
 void TalkerSession::decode(const float* embed) { append(embed, 1, nullptr, nullptr); }
