@@ -45,9 +45,12 @@ build threads "thread_team_test decoder_test native_talker_test" -DKAZEIA_SANITI
 check threads threads -R '^(thread_team|decoder|native_talker)_test$'
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
     build aarch64 "" "-DCMAKE_TOOLCHAIN_FILE=$PWD/native/cmake/aarch64-linux-gnu.cmake"
-    # The oldest processor without, and one with the 8-bit dot products and matrix products.
-    QEMU_CPU=cortex-a53 check aarch64-oldest aarch64 -j "$(nproc)"
-    QEMU_CPU=max check aarch64-newest aarch64 -j "$(nproc)"
+    # A processor without the 8-bit products, one with dot products, one with matrix products besides.
+    # KAZEIA_TEST_ISAS: a test that does not find exactly these instruction sets fails.
+    KAZEIA_TEST_ISAS="neon scalar" QEMU_CPU=cortex-a53 check aarch64-oldest aarch64 -j "$(nproc)"
+    KAZEIA_TEST_ISAS="neon-dotprod neon scalar" QEMU_CPU=neoverse-n1 \
+        check aarch64-dotprod aarch64 -j "$(nproc)" -R '^(cpu|panel_matvec|decoder)_test$'
+    KAZEIA_TEST_ISAS="neon-i8mm neon-dotprod neon scalar" QEMU_CPU=max check aarch64-newest aarch64 -j "$(nproc)"
 elif [[ ${1:-} == --require-arm && $(uname -m) == x86_64 ]]; then
     echo "C++ tests (aarch64): g++-aarch64-linux-gnu or qemu-user is missing" >&2
     exit 1

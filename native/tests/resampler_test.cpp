@@ -83,7 +83,7 @@ bool refused(F make) {
 }  // namespace
 
 int main() {
-  for (auto isa : {kazeia::Isa::scalar, kazeia::Isa::avx2, kazeia::Isa::neon}) {
+  for (auto isa : kazeia::kIsas) {
     if (!kazeia::select_isa(kazeia::isa_name(isa)).empty()) continue;
     for (std::uint32_t in_hz : {8000U, 11025U, 22050U, 24000U, 44100U, 48000U, 96000U}) {
       test_rates(in_hz, 16000);

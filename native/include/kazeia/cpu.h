@@ -5,9 +5,13 @@
 
 namespace kazeia {
 
-enum class Isa { scalar, avx2, neon };
+/// neon_dotprod: NEON with the 8-bit dot products of ARMv8.2; neon_i8mm: with the 8-bit matrix products besides.
+enum class Isa { scalar, avx2, neon, neon_dotprod, neon_i8mm };
 
-/// Name as in KAZEIA_CPU_ISA: "scalar", "avx2" or "neon".
+/// All of them, best first.
+inline constexpr Isa kIsas[] = {Isa::avx2, Isa::neon_i8mm, Isa::neon_dotprod, Isa::neon, Isa::scalar};
+
+/// Name as in KAZEIA_CPU_ISA: "scalar", "avx2", "neon", "neon-dotprod" or "neon-i8mm".
 const char* isa_name(Isa isa);
 
 /// Whether this build has kernels for `isa` and this processor runs them.

@@ -14,6 +14,8 @@ constexpr Table kAvx2 = {{f32_avx2, f16_avx2, q8_0_avx2, q4_0_avx2}};
 #endif
 #if defined(KAZEIA_HAS_NEON)
 constexpr Table kNeon = {{f32_neon, f16_neon, q8_0_neon, q4_0_neon}};
+constexpr Table kNeonDotprod = {{f32_neon, f16_neon, q8_0_neon_dotprod, q4_0_neon_dotprod}};
+constexpr Table kNeonI8mm = {{f32_neon, f16_neon, q8_0_neon_i8mm, q4_0_neon_i8mm}};
 #endif
 
 }  // namespace
@@ -28,6 +30,10 @@ Function function(WeightType type, Isa isa) {
 #if defined(KAZEIA_HAS_NEON)
     case Isa::neon:
       return kNeon.of_type[index];
+    case Isa::neon_dotprod:
+      return kNeonDotprod.of_type[index];
+    case Isa::neon_i8mm:
+      return kNeonI8mm.of_type[index];
 #endif
     default:
       return kScalar.of_type[index];

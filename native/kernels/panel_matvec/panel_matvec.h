@@ -50,4 +50,13 @@ void f16_neon(const std::byte* panels, std::size_t n_panels, const Activations& 
 void q8_0_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 void q4_0_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 
+void q8_0_neon_dotprod(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
+                       std::size_t y_stride);
+void q4_0_neon_dotprod(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
+                       std::size_t y_stride);
+void q8_0_neon_i8mm(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
+                    std::size_t y_stride);
+void q4_0_neon_i8mm(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
+                    std::size_t y_stride);
+
 }  // namespace kazeia::panel_matvec

@@ -1,6 +1,9 @@
 #include <arm_neon.h>
 
+#include <vector>
+
 #include "panel_matvec/panel_matvec.h"
+#include "panel_matvec/panel_matvec_neon.h"
 
 namespace kazeia::panel_matvec {
 namespace {
@@ -94,6 +97,18 @@ void blocks(const std::byte* panels, WeightType type, std::size_t n_panels, cons
 }
 
 }  // namespace
+
+const std::int8_t* split_bytes(const Activations& a) {
+  thread_local std::vector<std::int8_t> bytes;  // grows only
+  const std::size_t n = a.n_vectors * a.n_in;
+  if (bytes.size() < 2 * n) bytes.resize(2 * n);
+  for (std::size_t i = 0; i < n; i += 8) {
+    const int16x8_t q = vld1q_s16(a.q + i);
+    vst1_s8(bytes.data() + 2 * i, vrshrn_n_s16(q, 8));  // rounded, so that what is left fits a signed byte
+    vst1_s8(bytes.data() + 2 * i + 8, vmovn_s16(q));
+  }
+  return bytes.data();
+}
 
 void f32_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   plain<float>(panels, n_panels, a, y, y_stride);

@@ -10,6 +10,8 @@ const Table& table(Isa isa) {
 #endif
 #if defined(KAZEIA_HAS_NEON)
     case Isa::neon:
+    case Isa::neon_dotprod:
+    case Isa::neon_i8mm:
       return kNeon;
 #endif
     default:

@@ -6,11 +6,16 @@
 #include <immintrin.h>
 #include <intrin.h>
 #endif
+#if defined(KAZEIA_HAS_NEON) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(KAZEIA_HAS_NEON) && defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#endif
 
 namespace kazeia {
 namespace {
-
-constexpr Isa kAll[] = {Isa::avx2, Isa::neon, Isa::scalar};  // best first
 
 bool runs_avx2() {
 #if !defined(KAZEIA_HAS_AVX2)
@@ -27,8 +32,32 @@ bool runs_avx2() {
 #endif
 }
 
+// Elsewhere than on Linux and Windows: not known, so not used.
+bool runs_dotprod() {
+#if defined(KAZEIA_HAS_NEON) && defined(__linux__)
+  constexpr unsigned long kDotprod = 1UL << 20U;  // HWCAP_ASIMDDP, which older headers do not name
+  return (getauxval(AT_HWCAP) & kDotprod) != 0;
+#elif defined(KAZEIA_HAS_NEON) && defined(_WIN32)
+  return IsProcessorFeaturePresent(PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE) != 0;
+#else
+  return false;
+#endif
+}
+
+bool runs_i8mm() {
+#if defined(KAZEIA_HAS_NEON) && defined(__linux__)
+  constexpr unsigned long kI8mm = 1UL << 13U;  // HWCAP2_I8MM
+  return (getauxval(AT_HWCAP2) & kI8mm) != 0;
+#elif defined(KAZEIA_HAS_NEON) && defined(_WIN32)
+  constexpr DWORD kI8mm = 66;  // PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE, which older SDKs do not name
+  return IsProcessorFeaturePresent(kI8mm) != 0;
+#else
+  return false;
+#endif
+}
+
 Isa best() {
-  for (Isa isa : kAll) {
+  for (Isa isa : kIsas) {
     if (isa_supported(isa)) return isa;
   }
   return Isa::scalar;
@@ -47,6 +76,10 @@ const char* isa_name(Isa isa) {
       return "avx2";
     case Isa::neon:
       return "neon";
+    case Isa::neon_dotprod:
+      return "neon-dotprod";
+    case Isa::neon_i8mm:
+      return "neon-i8mm";
     default:
       return "scalar";
   }
@@ -62,6 +95,10 @@ bool isa_supported(Isa isa) {
 #else
       return false;
 #endif
+    case Isa::neon_dotprod:
+      return runs_dotprod();
+    case Isa::neon_i8mm:
+      return runs_dotprod() && runs_i8mm();
     default:
       return true;
   }
@@ -72,7 +109,7 @@ std::string select_isa(const std::string& name) {
     active() = best();
     return "";
   }
-  for (Isa isa : kAll) {
+  for (Isa isa : kIsas) {
     if (name == isa_name(isa)) {
       if (!isa_supported(isa)) return "this processor does not run " + name;
       active() = isa;
