@@ -16,6 +16,7 @@ from kazeia_desktop.llm.chat_template import ChatTemplate, Message
 from kazeia_desktop.llm.llama import LlamaModel, common_length
 from kazeia_desktop.llm.prompts import system_prompt
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
 
 _log = logging.getLogger(__name__)
@@ -66,14 +67,15 @@ class LlamaChatSession:
 
     Args:
         gguf: the model's file.
+        share: tells how many cores the voice leaves; None: all.
     Raises:
         ModelError: what is wrong with it.
     """
 
-    def __init__(self, gguf: Path, settings: LlmSettings) -> None:
+    def __init__(self, gguf: Path, settings: LlmSettings, share: CoreShare | None = None) -> None:
         self._lock = threading.Lock()  # held for a step, never while a reader looks at a piece
         self._settings = settings
-        self._model = LlamaModel(gguf, settings)
+        self._model = LlamaModel(gguf, settings, share)
         try:
             model = self._model
             self._template = ChatTemplate(

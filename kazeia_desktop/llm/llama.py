@@ -22,6 +22,7 @@ from kazeia_desktop.llm.gguf import check_header
 from kazeia_desktop.llm.llama_log import SPOKEN
 from kazeia_desktop.llm.sampling import PENALTY_WINDOW, differ, make_sampler
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
 
 _log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class LlamaModel:
 
     Args:
         path: a GGUF file.
+        share: tells how many cores the voice leaves; None: all.
     Raises:
         ModelError: with llama.cpp's own reason in one line.
 
@@ -70,9 +72,10 @@ class LlamaModel:
         n_ctx: how many it can hold: the setting's, at most what the model was trained for.
     """
 
-    def __init__(self, path: Path, settings: LlmSettings) -> None:
+    def __init__(self, path: Path, settings: LlmSettings, share: CoreShare | None = None) -> None:
         check_header(path)
         self._settings = settings
+        self._share = share
         self._never = CancelToken()
         self._sampler: Any = None
         self._sampler_settings = settings
@@ -225,8 +228,11 @@ class LlamaModel:
 
     def _decode(self, tokens: Sequence[int], cancel: CancelToken) -> bool:
         """Compute some tokens; false when cancelled, with the context as it was before."""
-        if self._settings.threads != self._threads:
-            self._threads = self._settings.threads
+        threads = self._settings.threads
+        if self._share is not None:
+            threads = self._share.left(threads)
+        if threads != self._threads:
+            self._threads = threads
             llama_cpp.llama_set_n_threads(self._ctx, self._threads, self._threads)
         buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
         self._abort_with(cancel)

@@ -8,6 +8,7 @@ hands them to a `Conversation`, which gives each stage its thread.
 """
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +25,7 @@ from kazeia_desktop.models.catalog import Catalog
 from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.stt.whisper import WhisperRecognizer
@@ -55,9 +57,9 @@ def make_recognizer(settings: Settings, store: ModelStore) -> SpeechRecognizer:
     return WhisperRecognizer(store.require(settings.stt.model), settings.stt)
 
 
-def make_session(settings: Settings, store: ModelStore) -> ChatSession:
+def make_session(settings: Settings, store: ModelStore, share: CoreShare | None = None) -> ChatSession:
     """A chat with the model that the settings name."""
-    return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
+    return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm, share)
 
 
 def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
@@ -75,7 +77,9 @@ def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
     return "kokoro" if store.state(LIGHT_VOICE_MODEL).present else "system"
 
 
-def make_synthesizer(settings: Settings, store: ModelStore, paths: Paths) -> SpeechSynthesizer:
+def make_synthesizer(
+    settings: Settings, store: ModelStore, paths: Paths, share: CoreShare | None = None
+) -> SpeechSynthesizer:
     """The voice that the settings name.
 
     Raises:
@@ -90,7 +94,7 @@ def make_synthesizer(settings: Settings, store: ModelStore, paths: Paths) -> Spe
             raise ModelMissingError(
                 "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."
             )
-        return Qwen3Voice(folder, VoiceStore.of(paths), settings.tts)
+        return Qwen3Voice(folder, VoiceStore.of(paths), settings.tts, share)
     if engine == "kokoro":
         return KokoroVoice(store.require_weights(LIGHT_VOICE_MODEL), voices_dir(), settings.tts)
     return SystemVoice(settings.tts)
@@ -113,10 +117,11 @@ def build(
         ModelError: a model is missing or broken.
     """
     store = ModelStore(paths.models_dir, Catalog.load())
+    share = CoreShare(os.cpu_count() or 1)
     makers = Makers(
         lambda changed: make_recognizer(changed, store),
-        lambda changed: make_session(changed, store),
-        lambda changed: make_synthesizer(changed, store, paths),
+        lambda changed: make_session(changed, store, share),
+        lambda changed: make_synthesizer(changed, store, paths, share),
     )
     opened: list[Callable[[], None]] = []
     try:
@@ -140,10 +145,10 @@ def build(
         recognizer = make_recognizer(settings, store)
         opened.append(recognizer.close)
         emit(LoadProgress("llm", 0.4))
-        session = make_session(settings, store)
+        session = make_session(settings, store, share)
         opened.append(session.close)
         emit(LoadProgress("tts", 0.7))
-        synthesizer = _voice(settings, store, paths, emit)
+        synthesizer = _voice(settings, store, paths, share, emit)
     except BaseException:
         for release in reversed(opened):
             release()
@@ -180,7 +185,7 @@ def _opened(device: DeviceT, emit: Callable[[Event], None]) -> DeviceT | None:
 
 
 def _voice(
-    settings: Settings, store: ModelStore, paths: Paths, emit: Callable[[Event], None]
+    settings: Settings, store: ModelStore, paths: Paths, share: CoreShare, emit: Callable[[Event], None]
 ) -> SpeechSynthesizer | None:
     """The voice; where it cannot be had, the light one; where that cannot either, None: replies are text only.
 
@@ -189,7 +194,7 @@ def _voice(
     light = settings.model_copy(update={"tts": settings.tts.model_copy(update={"engine": "kokoro", "voice": ""})})
     for attempt in (settings, light):
         try:
-            return make_synthesizer(attempt, store, paths)
+            return make_synthesizer(attempt, store, paths, share)
         except KazeiaError as error:
             emit(Failed(error.template, error.values, "models", fatal=False))
             if not store.state(LIGHT_VOICE_MODEL).present:

@@ -10,7 +10,7 @@ import itertools
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -204,7 +204,7 @@ class Qwen3Tts:
 
     def synthesize(
         self, text: str | Iterable[str], voice: Voice, options: SpeechOptions, cancel: CancelToken
-    ) -> Iterator[SpeechFrame]:
+    ) -> Generator[SpeechFrame, None, None]:
         """Speak a text, whole or still coming piece by piece (text_mode "streamed").
 
         Yields sound as soon as it exists; the last frame has end_of_clause set and no samples. When cancelled,

@@ -1,5 +1,6 @@
 """Kazeia's own voice as the conversation uses it: clauses in, sound out, choices from the settings."""
 
+import contextlib
 import dataclasses
 import logging
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import numpy as np
 from kazeia_desktop.formats.voice_description import Sampling
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.base import SpeechFigures
 from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
@@ -41,16 +43,20 @@ class Qwen3Voice:
     Args:
         model_dir: written by `kazeia models convert`.
         voices: the added voices.
+        share: told how many cores the voice takes while its sound is awaited.
     Raises:
         ModelError: the model is missing or damaged.
         SettingsError: there is no such voice.
     """
 
-    def __init__(self, model_dir: Path, voices: VoiceStore, settings: TtsSettings) -> None:
+    def __init__(
+        self, model_dir: Path, voices: VoiceStore, settings: TtsSettings, share: CoreShare | None = None
+    ) -> None:
         self._tts: Qwen3Tts | None = Qwen3Tts.load(
             model_dir, settings.talker_threads, settings.codec_threads, settings.talker
         )
         self._voices = voices
+        self._share = share or CoreShare(1)
         self.sample_rate_hz = self._tts.sample_rate_hz
         self._model = self._tts.manifest.description.name
         self._figures: SpeechFigures | None = None
@@ -93,10 +99,16 @@ class Qwen3Voice:
         if chosen.threads != self._threads:
             tts.set_threads(*chosen.threads)
             self._threads = chosen.threads
-        for frame in tts.synthesize(clause.spoken, chosen.voice, chosen.options, cancel):
-            if frame.end_of_clause:
-                self._account(tts.stats)
-            yield dataclasses.replace(frame, turn_id=clause.turn_id, clause_index=clause.index)
+        sounds = tts.synthesize(clause.spoken, chosen.voice, chosen.options, cancel)
+        with contextlib.closing(sounds):
+            while True:
+                with self._share.taking(max(chosen.threads)):
+                    frame = next(sounds, None)
+                if frame is None:
+                    return
+                if frame.end_of_clause:
+                    self._account(tts.stats)
+                yield dataclasses.replace(frame, turn_id=clause.turn_id, clause_index=clause.index)
 
     def _account(self, stats: SpeechStats) -> None:
         if stats.stop not in ("eos", "cancel"):

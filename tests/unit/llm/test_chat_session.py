@@ -6,12 +6,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import llama_cpp
 import pytest
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm.chat_session import LlamaChatSession
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
 from tests.realmodels import require_model
 
@@ -223,6 +225,23 @@ def test_settings_apply_while_a_reply_is_written(session: LlamaChatSession) -> N
     head = next(reply)
     session.apply(_GREEDY.model_copy(update={"max_reply_tokens": 30, "temperature": 2.0, "seed": 5, "top_p": 1.0}))
     assert head + "".join(reply) != expected
+
+
+def test_the_voice_gets_its_cores_while_a_reply_is_written() -> None:
+    share = CoreShare(2)
+    model = LlamaModel(gguf("smollm2-135m"), _GREEDY.model_copy(update={"threads": 2}), share)
+    try:
+        model.prefill(model.tokenize("Il était une fois", special=False), CancelToken())
+        tokens = model.generate(8, CancelToken())
+        used = []
+        for taken in (0, 2, 0):
+            with share.taking(taken):
+                next(tokens)
+                next(tokens)
+                used.append(llama_cpp.llama_n_threads(model._ctx))
+        assert used == [2, 1, 2]
+    finally:
+        model.close()
 
 
 def test_the_next_turn_hears_of_a_new_persona(session: LlamaChatSession) -> None:
