@@ -131,6 +131,7 @@ class Conversation:
         if self._closed:
             return
         self._closed = True
+        self._desk.end_idle(closing=True)
         turn = self._desk.current
         if turn is not None:
             self._interrupt(turn)
@@ -206,6 +207,7 @@ class Conversation:
             else:
                 self._reply.session.apply(settings.llm)
             if self._speak.synthesizer is not None:
+                self._desk.end_idle()
                 if _needs_reload(old.tts, settings.tts):
                     self._to_speak.put(Reload(lambda: makers.synthesizer(settings), lambda: makers.synthesizer(old)))
                 else:

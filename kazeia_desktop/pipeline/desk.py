@@ -31,6 +31,8 @@ class TurnDesk:
         self._last_id = 0
         self._state = State.LOADING
         self._resting = State.IDLE
+        self._idle = CancelToken()
+        self._closing = False
 
     def emit(self, event: Event) -> None:
         """Pass an event on."""
@@ -40,6 +42,7 @@ class TurnDesk:
     def begin(self, typed: bool) -> Turn:
         """A new current turn; the caller has interrupted the one before."""
         with self._lock:
+            self._idle.set()
             self._last_id += 1
             turn = Turn(self._last_id, typed)
             self._current = turn
@@ -101,7 +104,23 @@ class TurnDesk:
     def hearing(self) -> None:
         """The user is speaking."""
         with self._lock:
+            self._idle.set()
             self._enter(State.HEARING)
+
+    def idle(self) -> CancelToken:
+        """For what only an idle machine may do: set as soon as the user speaks or a turn begins, now or later."""
+        with self._lock:
+            if self._closing or self._current is not None or self._state is State.HEARING:
+                return _GONE
+            if self._idle.is_set():
+                self._idle = CancelToken()
+            return self._idle
+
+    def end_idle(self, closing: bool = False) -> None:
+        """Something else is to be done now; closing: for good."""
+        with self._lock:
+            self._closing = self._closing or closing
+            self._idle.set()
 
     def advance(self, turn: Turn, state: State) -> None:
         """`turn` is now thinking or speaking; ignored when it is over."""

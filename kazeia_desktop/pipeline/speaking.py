@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from kazeia_desktop.audio.base import SpeechSink
@@ -10,14 +10,19 @@ from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
 from kazeia_desktop.events import ClauseStarted, Level, Notice, State
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.pipeline.answering import Reload, reloaded
+from kazeia_desktop.pipeline.cushion import LONGEST_WAIT_S, Cushion
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
-from kazeia_desktop.tts.base import SpeechSynthesizer
+from kazeia_desktop.tts.base import MeasuredVoice, SpeechSynthesizer
 
 _WATCH_PERIOD_S: Final = 0.05
 _SURE_FRAMES: Final = 12
 """A second of sound: the start of a shorter one weighs too much."""
+_PAUSE_S: Final = 1.0
+"""Nothing to say for so long: time to measure."""
+_LONG_WAIT_S: Final = 5.0
+"""A silence that needs to be explained."""
 
 
 class SpeakStage:
@@ -40,18 +45,43 @@ class SpeakStage:
         self._sink = sink
         self._finish = finish
         self._fail = fail
-        self._told_slow = False
+        self._cushion = Cushion()
+        self._told: set[str] = set()  # models whose slowness was told
+        self._told_wait = False
         self._playing = 0  # turn that the watcher was told of
 
     def run(self) -> None:
         """Until the inbox is closed."""
         with contextlib.suppress(ChannelClosed):
-            for item in self._inbox:
+            while True:
+                item = self._next()
                 if isinstance(item, Reload):
                     close = self.synthesizer.close if self.synthesizer is not None else lambda: None
                     self.synthesizer = reloaded(self._desk, close, item)
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     self._speak(turn, item)
+
+    def _next(self) -> Clause | Reload[SpeechSynthesizer]:
+        """The next item; while none comes, the voice may find out how fast it is."""
+        while True:
+            voice = self.synthesizer
+            measures = self._sink is not None and isinstance(voice, MeasuredVoice) and voice.wants_measuring
+            try:
+                return self._inbox.get(_PAUSE_S if measures else None)
+            except TimeoutError:
+                if isinstance(voice, MeasuredVoice):
+                    self._measure(voice)
+
+    def _measure(self, voice: MeasuredVoice) -> None:
+        idle = self._desk.idle()
+        if idle.is_set():
+            return
+        try:
+            voice.measure(idle)
+        except KazeiaError as error:
+            self._desk.fail(error, "settings")
+        if not voice.wants_measuring:
+            self._tell_slow(voice)
 
     def _speak(self, turn: Turn, clause: Clause) -> None:
         if self._sink is None or self.synthesizer is None:  # text only
@@ -60,13 +90,12 @@ class SpeakStage:
             return
         if clause.spoken:
             turn.marks.set("tts_start", time.monotonic())
+        pace = self.synthesizer.pace if isinstance(self.synthesizer, MeasuredVoice) else None
+        sink, rate = self._sink, self.synthesizer.sample_rate_hz
         try:
-            for frame in self.synthesizer.synthesize(clause, turn.cancel):
-                if len(frame.samples):
-                    turn.marks.set("first_sample", time.monotonic())
-                if frame.end_of_clause:
-                    self._account(turn, self.synthesizer)
-                self._write(turn, clause, frame, self._sink)
+            made = self._made(turn, clause, self.synthesizer)
+            for frame in self._cushion.frames(clause, made, pace, lambda: _ahead_s(sink, turn, rate), turn.cancel.wait):
+                self._write(turn, clause, frame, sink)
         except Cancelled:
             return
         except AudioDeviceError as error:
@@ -74,19 +103,42 @@ class SpeakStage:
         except KazeiaError as error:
             self._fail(turn, error, "retry")
 
+    def _made(self, turn: Turn, clause: Clause, voice: SpeechSynthesizer) -> Iterator[SpeechFrame]:
+        """The clause's frames as they are made, and what they took."""
+        for frame in voice.synthesize(clause, turn.cancel):
+            if len(frame.samples):
+                turn.marks.set("first_sample", time.monotonic())
+            if frame.end_of_clause:
+                self._account(turn, voice)
+            yield frame
+            self._tell_wait()
+
     def _account(self, turn: Turn, voice: SpeechSynthesizer) -> None:
-        """Keep the clause's figures; tell once when this machine is too slow for the voice."""
+        """Keep the clause's figures; tell when this machine is too slow for the voice."""
         figures = voice.figures
         if figures is None:
             return
         turn.clauses.append(figures)
-        if figures.rtf > 1.0 and figures.frames >= _SURE_FRAMES and not self._told_slow:
-            self._told_slow = True
+        if figures.frames >= _SURE_FRAMES and isinstance(voice, MeasuredVoice):
+            self._tell_slow(voice, figures.rtf)
+
+    def _tell_slow(self, voice: MeasuredVoice, rtf: float | None = None) -> None:
+        """Once a model."""
+        notice = None if voice.model in self._told else voice.slowness(rtf)
+        if notice is not None:
+            self._told.add(voice.model)
+            self._desk.emit(notice)
+
+    def _tell_wait(self) -> None:
+        """Once: silence that lasts is no fault."""
+        wait_s = self._cushion.expected_wait_s
+        if wait_s >= _LONG_WAIT_S and not self._told_wait:
+            self._told_wait = True
             self._desk.emit(
                 Notice(
-                    "On this machine Kazeia's own voice takes {rtf} times as long as it speaks. The light voice is "
-                    "faster: choose the engine “kokoro” in the settings, under Voice.",
-                    {"rtf": round(figures.rtf, 1)},
+                    "The voice is made ahead, so that it does not stop inside a sentence: it begins in about {seconds} "
+                    "s.",
+                    {"seconds": round(min(wait_s, LONGEST_WAIT_S))},
                 )
             )
 
@@ -100,6 +152,11 @@ class SpeakStage:
             self._playing = turn.id
             self._watched.put(turn)
         sink.write(frame, turn.cancel)
+
+
+def _ahead_s(sink: SpeechSink, turn: Turn, rate_hz: int) -> float:
+    """How long the loudspeaker still has to play of the turn."""
+    return sum(part.total_samples - part.played_samples for part in sink.heard(turn.id)) / rate_hz
 
 
 class WatchStage:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from kazeia_desktop.events import Notice
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import TtsSettings
@@ -23,6 +24,17 @@ class SpeechFigures:
     code_predictor_ms: float
     codec_ms: float
     retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a voice is known to be.
+
+    rtf: time / length of the sound. piece_s: length of the pieces that it comes in, once it runs.
+    """
+
+    rtf: float
+    piece_s: float
 
 
 class SpeechSynthesizer(Protocol):
@@ -63,4 +75,40 @@ class SpeechSynthesizer(Protocol):
 
     def close(self) -> None:
         """Release the model; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class MeasuredVoice(Protocol):
+    """A voice that finds out how it is fastest on this machine. Besides SpeechSynthesizer; same threads."""
+
+    @property
+    def model(self) -> str:
+        """Which model, of which weights: what was told of one need not be told again."""
+        ...
+
+    @property
+    def pace(self) -> Pace | None:
+        """As measured; None while it was not."""
+        ...
+
+    @property
+    def wants_measuring(self) -> bool:
+        """Whether `measure` has something to find out."""
+        ...
+
+    def measure(self, idle: CancelToken) -> None:
+        """Find it out, silently, in about three seconds, and keep it. Ends within a frame when `idle` is set.
+
+        Raises:
+            KazeiaError: the voice failed.
+        """
+        ...
+
+    def slowness(self, rtf: float | None = None) -> Notice | None:
+        """What to tell of a voice that is slower than it speaks, and what would help; None where it is not.
+
+        Args:
+            rtf: as a clause was just made; None: as measured.
+        """
         ...

@@ -1,0 +1,115 @@
+"""What was measured of a voice on this machine, kept in a file: losing it costs three seconds of measuring."""
+
+import contextlib
+import hashlib
+import json
+import logging
+import math
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from kazeia_desktop import __version__
+from kazeia_desktop.formats.voice_manifest import VoiceManifest
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.runtime.cores import Cores
+from kazeia_desktop.tts.qwen3_tuning import Team, Tuning
+
+_log = logging.getLogger(__name__)
+
+FILE: Final = "voice_tuning.json"
+_VERSION: Final = 1
+_KEPT: Final = 32
+_LARGEST: Final = 1 << 20
+_MOST_THREADS: Final = 32
+_LARGEST_PIECE: Final = 8
+
+
+class TuningStore:
+    """One file; each call reads it anew, so that several processes may share it. A damaged one counts as empty."""
+
+    def __init__(self, file: Path, cores: Cores) -> None:
+        self.file = file
+        self.cores = cores
+
+    @classmethod
+    def of(cls, paths: Paths, cores: Cores) -> "TuningStore":
+        """The installation's."""
+        return cls(paths.cache_dir / FILE, cores)
+
+    def get(self, manifest: VoiceManifest, talker: str) -> Tuning | None:
+        """What was chosen for this model on this processor by this version; None: nothing yet, or unreadable."""
+        return _tuning(self._entries().get(self._key(manifest, talker)))
+
+    def put(self, manifest: VoiceManifest, talker: str, tuning: Tuning) -> None:
+        """Keep it. A file that cannot be written is logged: it is measured again at the next start."""
+        entries = self._entries()
+        key = self._key(manifest, talker)
+        entries.pop(key, None)
+        entries[key] = asdict(tuning)
+        while len(entries) > _KEPT:
+            entries.pop(next(iter(entries)))
+        try:
+            self._write(json.dumps({"version": _VERSION, "entries": entries}, indent=1))
+        except OSError as error:
+            _log.info("the voice's tuning cannot be kept (%s)", error.strerror or error)
+
+    def forget(self, manifest: VoiceManifest, talker: str) -> None:
+        """Measure again at the next use."""
+        entries = self._entries()
+        if entries.pop(self._key(manifest, talker), None) is not None:
+            with contextlib.suppress(OSError):
+                self._write(json.dumps({"version": _VERSION, "entries": entries}, indent=1))
+
+    def _key(self, manifest: VoiceManifest, talker: str) -> str:
+        """Names may be anything: the key is their hash behind what a person can read."""
+        parts = [manifest.description.name, manifest.dtype, talker, self.cores.name, str(self.cores.n), __version__]
+        return f"{manifest.dtype} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
+
+    def _entries(self) -> dict[str, Any]:
+        try:
+            if self.file.stat().st_size > _LARGEST:
+                return {}
+            tree = json.loads(self.file.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        if not isinstance(tree, dict) or tree.get("version") != _VERSION:
+            return {}
+        entries = tree.get("entries")
+        return entries if isinstance(entries, dict) else {}
+
+    def _write(self, text: str) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".tuning-", suffix=".tmp")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(self.file)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _tuning(record: object) -> Tuning | None:
+    """The record, where every value is one that `choose` could have made."""
+    if not isinstance(record, dict):
+        return None
+    try:
+        team, ramp = record["team"], record["ramp"]
+        threads = [team["generator"], team["codec"]]
+        figures = [record[name] for name in ("rtf", "generator_share", "first_ms")]
+    except (KeyError, TypeError):
+        return None
+    whole = [*threads, *ramp] if isinstance(ramp, list) and 1 <= len(ramp) <= 16 else [None]
+    if not all(type(n) is int and n >= 1 for n in whole):
+        return None
+    if max(threads) > _MOST_THREADS or max(ramp) > _LARGEST_PIECE:
+        return None
+    if not all(type(x) in (int, float) and math.isfinite(x) and x >= 0 for x in figures):
+        return None
+    rtf, share, first_ms = map(float, figures)
+    if not 0 < rtf < 1000 or share > 1:
+        return None
+    return Tuning(Team(*threads), tuple(ramp), rtf, share, first_ms)
