@@ -4,7 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
+
+// A limit on memory stands in for a system that has no more threads; sanitizers and qemu reserve memory of their own.
+#if defined(__linux__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <sys/resource.h>
+#define KAZEIA_LIMITED_MEMORY 1
+#endif
 
 #include "check.h"
 
@@ -136,6 +143,25 @@ void test_two_teams() {
   for (const std::uint64_t sum : sums) CHECK(sum == 2 * 199 * 200 / 2);
 }
 
+#ifdef KAZEIA_LIMITED_MEMORY
+/// Some threads start, then none: an error, and those that started end.
+void test_no_more_threads() {
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit little{rlim_t{192} << 20U, before.rlim_max};  // a stack takes 8 MB
+  CHECK(setrlimit(RLIMIT_AS, &little) == 0);
+  bool told = false;
+  try {
+    const ThreadTeam team(64);
+  } catch (const std::system_error&) {
+    told = true;
+  }
+  CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(told);
+  test_runs(2);
+}
+#endif
+
 }  // namespace
 
 int main() {
@@ -149,5 +175,8 @@ int main() {
   test_two_teams();
   CHECK(refused(0) && refused(65) && refused(4000000000U));
   CHECK(!refused(64));
+#ifdef KAZEIA_LIMITED_MEMORY
+  test_no_more_threads();
+#endif
   return kazeia_test::summary();
 }

@@ -15,7 +15,7 @@ namespace kazeia {
 /// then blocks: three stages share the cores of a laptop, and a thread that spins takes them from the others.
 class ThreadTeam {
  public:
-  /// 1 to 64 threads; throws std::invalid_argument otherwise.
+  /// 1 to 64 threads; throws std::invalid_argument otherwise, std::system_error when the system has no more.
   explicit ThreadTeam(unsigned n_threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -45,6 +45,7 @@ class ThreadTeam {
   using Call = void (*)(const void*, unsigned);
   void run_erased(Call call, const void* object);
   void work(unsigned worker);
+  void close();
 
   const unsigned n_threads_;
   std::atomic<std::uint32_t> arrived_{0};

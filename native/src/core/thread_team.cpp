@@ -29,10 +29,17 @@ ThreadTeam::ThreadTeam(unsigned n_threads) : n_threads_(n_threads) {
     throw std::invalid_argument("a team of " + std::to_string(n_threads) + " threads: 1 to 64 are possible");
   }
   threads_.reserve(n_threads - 1);
-  for (unsigned worker = 1; worker < n_threads; ++worker) threads_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (unsigned worker = 1; worker < n_threads; ++worker) threads_.emplace_back([this, worker] { work(worker); });
+  } catch (...) {  // the system has no more threads: a joinable one that is destroyed would end the process
+    close();
+    throw;
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { close(); }
+
+void ThreadTeam::close() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     closing_ = true;
