@@ -19,10 +19,10 @@ tidy() {
 tests=build/native-host
 cmake -S native -B "$tests" -G Ninja -DKAZEIA_TESTS=ON >/dev/null
 extension=$(find build/cp3* -maxdepth 1 -name compile_commands.json -printf '%h\n' | head -n 1)
-mapfile -t portable < <(find native/src native/kernels native/tests -name '*.cpp' ! -name '*_avx2.cpp' ! -name '*_neon.cpp' \
+mapfile -t portable < <(find native/src native/kernels native/tests -name '*.cpp' ! -name '*_avx*.cpp' ! -name '*_neon*.cpp' \
     ! -name 'llama_*.cpp' ! -path '*/talker/*' | sort)
 case $(uname -m) in
-    x86_64) mapfile -t vector < <(find native/kernels -name '*_avx2.cpp') ;;
+    x86_64) mapfile -t vector < <(find native/kernels -name '*_avx2.cpp' -o -name '*_avx512.cpp') ;;
     *) mapfile -t vector < <(find native/kernels -name '*_neon.cpp') ;;
 esac
 tidy "$tests" "${portable[@]}" "${vector[@]}"

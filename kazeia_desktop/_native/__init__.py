@@ -38,7 +38,7 @@ TalkerModel = _core.TalkerModel
 TalkerSession = _core.TalkerSession
 ThreadTeam = _core.ThreadTeam
 
-ISAS: Final = ("scalar", "avx2", "neon")
+ISAS: Final = ("scalar", "avx2", "avx512", "neon", "neon-dotprod", "neon-i8mm")
 
 
 class ComputeDevice(TypedDict):
@@ -67,7 +67,7 @@ def llama_build() -> LlamaBuild:
 
 
 def cpu_isa() -> str:
-    """The instruction set that the kernels use: "scalar", "avx2" or "neon"."""
+    """The instruction set that the kernels use, one of ISAS."""
     return _core.active_isa()
 
 
@@ -99,7 +99,9 @@ def _select_isa() -> None:
             "KAZEIA_CPU_ISA={wanted} cannot be used: this processor does not run it. Leave it out.", wanted=wanted
         )
     raise SettingsError(
-        "KAZEIA_CPU_ISA={wanted} is not an instruction set: leave it out, or use scalar, avx2 or neon.", wanted=wanted
+        "KAZEIA_CPU_ISA={wanted} is not an instruction set: leave it out, or use one of {names}.",
+        wanted=wanted,
+        names=", ".join(ISAS),
     )
 
 

@@ -13,7 +13,7 @@ LLAMA_LIBRARY_SHA256: str
 
 def llama_build() -> LlamaBuild: ...
 def select_isa(name: str) -> str:
-    """Makes all kernels use "scalar", "avx2" or "neon"; "" chooses the best. Returns "", or why not."""
+    """Makes all kernels use one of ISAS; "" chooses the best. Returns "", or why not."""
 
 def active_isa() -> str: ...
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kazeia_desktop._native import _core
+from kazeia_desktop._native import ISAS, _core
 from kazeia_desktop.frames import FloatArray, IntArray
 from tests.golden.code_predictor_reference import (
     DTYPES,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.golden
 def usable_isas() -> list[str]:
     """The instruction sets that this processor runs."""
     before = _core.active_isa()
-    usable = [isa for isa in ("scalar", "avx2", "neon") if not _core.select_isa(isa)]
+    usable = [isa for isa in ISAS if not _core.select_isa(isa)]
     _core.select_isa(before)
     return usable
 

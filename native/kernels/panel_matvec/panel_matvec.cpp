@@ -11,6 +11,7 @@ struct Table {
 constexpr Table kScalar = {{f32_scalar, f16_scalar, q8_0_scalar, q4_0_scalar}};
 #if defined(KAZEIA_HAS_AVX2)
 constexpr Table kAvx2 = {{f32_avx2, f16_avx2, q8_0_avx2, q4_0_avx2}};
+constexpr Table kAvx512 = {{f32_avx2, f16_avx2, q8_0_avx512, q4_0_avx512}};
 #endif
 #if defined(KAZEIA_HAS_NEON)
 constexpr Table kNeon = {{f32_neon, f16_neon, q8_0_neon, q4_0_neon}};
@@ -26,6 +27,8 @@ Function function(WeightType type, Isa isa) {
 #if defined(KAZEIA_HAS_AVX2)
     case Isa::avx2:
       return kAvx2.of_type[index];
+    case Isa::avx512:
+      return kAvx512.of_type[index];
 #endif
 #if defined(KAZEIA_HAS_NEON)
     case Isa::neon:

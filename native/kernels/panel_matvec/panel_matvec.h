@@ -45,6 +45,9 @@ void f16_avx2(const std::byte* panels, std::size_t n_panels, const Activations& 
 void q8_0_avx2(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 void q4_0_avx2(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 
+void q8_0_avx512(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
+void q4_0_avx512(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
+
 void f32_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 void f16_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);
 void q8_0_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "panel_matvec/panel_matvec.h"
+#include "panel_matvec/panel_matvec_x86.h"
 
 namespace kazeia::panel_matvec {
 namespace {
@@ -99,20 +100,6 @@ void q8_0(const std::byte* panels, std::size_t n_panels, const Activations& a, f
   }
 }
 
-/// Activations as bytes for 8-bit products: q = 256 high + low, both signed. [vector][group of 4 columns][4 high,
-/// then 4 low]. The memory is this thread's, and grows only.
-const std::int8_t* split_bytes(const Activations& a) {
-  thread_local std::vector<std::int8_t> bytes;
-  const std::size_t n = a.n_vectors * a.n_in;
-  if (bytes.size() < 2 * n) bytes.resize(2 * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const int high = (a.q[i] + 128) >> 8;  // NOLINT(bugprone-signed-bitwise): rounds down
-    bytes[i / 4 * 8 + i % 4] = static_cast<std::int8_t>(high);
-    bytes[i / 4 * 8 + 4 + i % 4] = static_cast<std::int8_t>(a.q[i] - 256 * high);
-  }
-  return bytes.data();
-}
-
 __m256i four_bytes(const std::int8_t* bytes) {
   std::int32_t four = 0;
   std::memcpy(&four, bytes, sizeof four);
@@ -125,7 +112,7 @@ template <std::size_t N>
 void q4_0(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   constexpr std::size_t kBlockBytes = 18 * kPanelRows;
   const std::size_t n_blocks = a.n_in / kBlock;
-  const std::int8_t* bytes = split_bytes(a);
+  const std::int8_t* bytes = split_bytes_avx2(a);
   const __m256i nibbles = _mm256_set1_epi8(0x0F);
   const __m256i ones = _mm256_set1_epi16(1);
   const std::byte* block = panels;
@@ -194,6 +181,23 @@ struct Q4 {
 };
 
 }  // namespace
+
+const std::int8_t* split_bytes_avx2(const Activations& a) {
+  thread_local std::vector<std::int8_t> bytes;
+  const std::size_t n = a.n_vectors * a.n_in;
+  if (bytes.size() < 2 * n) bytes.resize(2 * n);
+  const __m256i half = _mm256_set1_epi16(128);
+  const __m256i low_bytes = _mm256_set1_epi16(0x00FF);
+  const __m128i in_group = _mm_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14);
+  const __m256i order = _mm256_broadcastsi128_si256(in_group);
+  for (std::size_t i = 0; i < n; i += 16) {
+    const __m256i q = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a.q + i));
+    // The low byte is taken as it is; where it is negative as a signed one, the high byte is one more.
+    const __m256i both = _mm256_blendv_epi8(_mm256_add_epi16(q, half), q, low_bytes);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bytes.data() + 2 * i), _mm256_shuffle_epi8(both, order));
+  }
+  return bytes.data();
+}
 
 void f32_avx2(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   dispatch<F32>(panels, n_panels, a, y, y_stride);

@@ -6,6 +6,7 @@ DotFunction dot_function(Isa isa) {
   switch (isa) {
 #if defined(KAZEIA_HAS_AVX2)
     case Isa::avx2:
+    case Isa::avx512:
       return dot_avx2;
 #endif
 #if defined(KAZEIA_HAS_NEON)

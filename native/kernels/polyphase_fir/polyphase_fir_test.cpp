@@ -53,7 +53,7 @@ void test_isa(Isa isa) {
 
 int main() {
   int tested = 0;
-  for (Isa isa : {Isa::scalar, Isa::avx2, Isa::neon}) {
+  for (Isa isa : kazeia::kIsas) {
     if (!kazeia::isa_supported(isa)) continue;
     test_isa(isa);
     ++tested;

@@ -6,6 +6,7 @@ const Table& table(Isa isa) {
   switch (isa) {
 #if defined(KAZEIA_HAS_AVX2)
     case Isa::avx2:
+    case Isa::avx512:
       return kAvx2;
 #endif
 #if defined(KAZEIA_HAS_NEON)

@@ -32,6 +32,21 @@ bool runs_avx2() {
 #endif
 }
 
+bool runs_avx512() {
+#if !defined(KAZEIA_HAS_AVX2)
+  return false;
+#elif defined(_MSC_VER)
+  int info[4];
+  __cpuidex(info, 7, 0);
+  const auto f_bw_vl = static_cast<int>(0xC0010000U);  // bits 16, 30 and 31
+  const bool os_saves_zmm = (_xgetbv(0) & 0xE6) == 0xE6;
+  return os_saves_zmm && (info[1] & f_bw_vl) == f_bw_vl && (info[2] & (1 << 11)) != 0;
+#else
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+#endif
+}
+
 // Elsewhere than on Linux and Windows: not known, so not used.
 bool runs_dotprod() {
 #if defined(KAZEIA_HAS_NEON) && defined(__linux__)
@@ -74,6 +89,8 @@ const char* isa_name(Isa isa) {
   switch (isa) {
     case Isa::avx2:
       return "avx2";
+    case Isa::avx512:
+      return "avx512";
     case Isa::neon:
       return "neon";
     case Isa::neon_dotprod:
@@ -89,6 +106,8 @@ bool isa_supported(Isa isa) {
   switch (isa) {
     case Isa::avx2:
       return runs_avx2();
+    case Isa::avx512:
+      return runs_avx2() && runs_avx512();
     case Isa::neon:
 #if defined(KAZEIA_HAS_NEON)
       return true;  // part of every aarch64
