@@ -9,6 +9,18 @@
 
 #include "panel_matvec/panel_matvec.h"
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#define KAZEIA_INLINE __forceinline
+#define KAZEIA_ROLLED
+#else
+#define KAZEIA_INLINE __attribute__((always_inline)) inline
+#if defined(__clang__)
+#define KAZEIA_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define KAZEIA_ROLLED _Pragma("GCC unroll 1")
+#endif
+#endif
+
 namespace kazeia::panel_matvec {
 
 /// Activations as bytes: q = 256 high + low, both signed. [vector][8 columns][8 high, then 8 low]. The memory is this
@@ -59,10 +71,56 @@ inline Scales scales(const std::byte* block) {
   return {{vcvt_f32_f16(vget_low_f16(half)), vcvt_f32_f16(vget_high_f16(half))}};
 }
 
-/// Adds the exact sums of a block, of 4 rows, to their float32 sums.
-inline float32x4_t add_block(float32x4_t scale, float x_scale, int32x4_t high, int32x4_t low, float32x4_t sum) {
-  const int32x4_t rows = vmlaq_n_s32(low, high, 256);
-  return vfmaq_f32(sum, vmulq_n_f32(scale, x_scale), vcvtq_f32_s32(rows));
+/// The product of N vectors, N a constant so that the sums stay in registers. Sums<N> holds a block's integer sums:
+///   start(v, first)                those of vector v, from 0 for high bytes and `first` for low ones
+///   add(w, x, stride)              8 columns of all vectors; vector v's bytes are at x + v * stride
+///   rows(v, h)                     vector v's exact sums of the rows 4h to 4h + 3
+template <class Format, class Sums, std::size_t N>
+void multiply(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
+  const std::size_t n_blocks = a.n_in / kBlock;
+  const std::int8_t* bytes = split_bytes(a);
+  const std::byte* block = panels;
+  for (std::size_t p = 0; p < n_panels; ++p) {
+    float32x4_t sum[N][2];
+    for (auto& of_vector : sum) of_vector[0] = of_vector[1] = vdupq_n_f32(0.0F);
+    for (std::size_t b = 0; b < n_blocks; ++b, block += Format::kBlockBytes) {
+      const std::byte* quants = block + kPanelRows * 2;
+      const std::int8_t* x = bytes + 2 * b * kBlock;
+      Sums sums;
+      for (std::size_t v = 0; v < N; ++v) sums.start(v, Format::start(a.sum + v * n_blocks + b));
+      if constexpr (N <= 2) {
+        for (std::size_t c = 0; c < kBlock / 8; ++c) sums.add(Format::columns(quants, c), x + 16 * c, 2 * a.n_in);
+      } else {  // with all loads at once, registers would not do
+        KAZEIA_ROLLED
+        for (std::size_t c = 0; c < kBlock / 8; ++c) sums.add(Format::columns(quants, c), x + 16 * c, 2 * a.n_in);
+      }
+      const Scales scale = scales(block);
+      for (std::size_t v = 0; v < N; ++v) {
+        const float x_scale = a.scale[v * n_blocks + b];
+        for (std::size_t h = 0; h < 2; ++h) {
+          sum[v][h] = vfmaq_f32(sum[v][h], vmulq_n_f32(scale.of[h], x_scale), vcvtq_f32_s32(sums.rows(v, h)));
+        }
+      }
+    }
+    for (std::size_t v = 0; v < N; ++v) {
+      vst1q_f32(y + v * y_stride + p * kPanelRows, sum[v][0]);
+      vst1q_f32(y + v * y_stride + p * kPanelRows + 4, sum[v][1]);
+    }
+  }
+}
+
+template <class Format, template <std::size_t> class Sums>
+void dispatch(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
+  switch (a.n_vectors) {
+    case 1:
+      return multiply<Format, Sums<1>, 1>(panels, n_panels, a, y, y_stride);
+    case 2:
+      return multiply<Format, Sums<2>, 2>(panels, n_panels, a, y, y_stride);
+    case 3:
+      return multiply<Format, Sums<3>, 3>(panels, n_panels, a, y, y_stride);
+    default:
+      return multiply<Format, Sums<4>, 4>(panels, n_panels, a, y, y_stride);
+  }
 }
 
 }  // namespace

@@ -7,86 +7,44 @@
 namespace kazeia::panel_matvec {
 namespace {
 
-/// 8 columns of the rows 2r and 2r + 1, as [row][column].
-struct Rows {
-  int8x16_t of[4];
-};
+template <std::size_t N>
+struct Sums {
+  int32x4_t pair[N][4];  // [vector][pair of rows]: (row 0 high, low, row 1 high, low)
 
-Rows pairs_of_rows(const neon::Columns8& w) {
-  Rows rows;
-  for (std::size_t h = 0; h < 2; ++h) {
-    const int32x4_t group0 = vreinterpretq_s32_s8(w.of[0][h]);
-    const int32x4_t group1 = vreinterpretq_s32_s8(w.of[1][h]);
-    rows.of[2 * h] = vreinterpretq_s8_s32(vzip1q_s32(group0, group1));
-    rows.of[2 * h + 1] = vreinterpretq_s8_s32(vzip2q_s32(group0, group1));
+  KAZEIA_INLINE void start(std::size_t v, int32x4_t first) {
+    for (auto& one : pair[v]) one = vzip1q_s32(vdupq_n_s32(0), first);
   }
-  return rows;
-}
-
-template <class Format, std::size_t N>
-void multiply(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
-  const std::size_t n_blocks = a.n_in / kBlock;
-  const std::int8_t* bytes = split_bytes(a);
-  const std::byte* block = panels;
-  for (std::size_t p = 0; p < n_panels; ++p) {
-    float32x4_t sum[N][2];
-    for (auto& of_vector : sum) of_vector[0] = of_vector[1] = vdupq_n_f32(0.0F);
-    for (std::size_t b = 0; b < n_blocks; ++b, block += Format::kBlockBytes) {
-      int32x4_t products[N][4];  // [vector][pair of rows]: (row 0 high, low, row 1 high, low)
-      for (std::size_t v = 0; v < N; ++v) {
-        const int32x4_t start = vzip1q_s32(vdupq_n_s32(0), Format::start(a.sum + v * n_blocks + b));
-        for (auto& pair : products[v]) pair = start;
-      }
-      for (std::size_t c = 0; c < kBlock / 8; ++c) {
-        const Rows rows = pairs_of_rows(Format::columns(block + kPanelRows * 2, c));
-        for (std::size_t v = 0; v < N; ++v) {
-          const int8x16_t x = vld1q_s8(bytes + 2 * (v * a.n_in + b * kBlock + c * 8));
-          for (std::size_t pair = 0; pair < 4; ++pair) {
-            products[v][pair] = vmmlaq_s32(products[v][pair], rows.of[pair], x);
-          }
-        }
-      }
-      const neon::Scales scales = neon::scales(block);
-      for (std::size_t v = 0; v < N; ++v) {
-        const float x_scale = a.scale[v * n_blocks + b];
-        for (std::size_t h = 0; h < 2; ++h) {
-          const int32x4_t high = vuzp1q_s32(products[v][2 * h], products[v][2 * h + 1]);
-          const int32x4_t low = vuzp2q_s32(products[v][2 * h], products[v][2 * h + 1]);
-          sum[v][h] = neon::add_block(scales.of[h], x_scale, high, low, sum[v][h]);
-        }
-      }
+  KAZEIA_INLINE void add(const neon::Columns8& w, const std::int8_t* x, std::size_t stride) {
+    int8x16_t two_rows[4];  // of 8 columns, as [row][column]
+    for (std::size_t h = 0; h < 2; ++h) {
+      const int32x4_t group0 = vreinterpretq_s32_s8(w.of[0][h]);
+      const int32x4_t group1 = vreinterpretq_s32_s8(w.of[1][h]);
+      two_rows[2 * h] = vreinterpretq_s8_s32(vzip1q_s32(group0, group1));
+      two_rows[2 * h + 1] = vreinterpretq_s8_s32(vzip2q_s32(group0, group1));
     }
     for (std::size_t v = 0; v < N; ++v) {
-      vst1q_f32(y + v * y_stride + p * kPanelRows, sum[v][0]);
-      vst1q_f32(y + v * y_stride + p * kPanelRows + 4, sum[v][1]);
+      const int8x16_t bytes = vld1q_s8(x + v * stride);
+      for (std::size_t i = 0; i < 4; ++i) pair[v][i] = vmmlaq_s32(pair[v][i], two_rows[i], bytes);
     }
   }
-}
-
-/// Two to four vectors; one instance for each number: the sums then stay in registers.
-template <class Format>
-void dispatch(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
-  switch (a.n_vectors) {
-    case 2:
-      return multiply<Format, 2>(panels, n_panels, a, y, y_stride);
-    case 3:
-      return multiply<Format, 3>(panels, n_panels, a, y, y_stride);
-    default:
-      return multiply<Format, 4>(panels, n_panels, a, y, y_stride);
+  [[nodiscard]] KAZEIA_INLINE int32x4_t rows(std::size_t v, std::size_t h) const {
+    const int32x4_t high = vuzp1q_s32(pair[v][2 * h], pair[v][2 * h + 1]);
+    const int32x4_t low = vuzp2q_s32(pair[v][2 * h], pair[v][2 * h + 1]);
+    return vmlaq_n_s32(low, high, 256);
   }
-}
+};
 
 }  // namespace
 
 void q8_0_neon_i8mm(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
                     std::size_t y_stride) {
   if (a.n_vectors == 1) return q8_0_neon_dotprod(panels, n_panels, a, y, y_stride);
-  dispatch<neon::Q8>(panels, n_panels, a, y, y_stride);
+  neon::dispatch<neon::Q8, Sums>(panels, n_panels, a, y, y_stride);
 }
 void q4_0_neon_i8mm(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y,
                     std::size_t y_stride) {
   if (a.n_vectors == 1) return q4_0_neon_dotprod(panels, n_panels, a, y, y_stride);
-  dispatch<neon::Q4>(panels, n_panels, a, y, y_stride);
+  neon::dispatch<neon::Q4, Sums>(panels, n_panels, a, y, y_stride);
 }
 
 }  // namespace kazeia::panel_matvec
