@@ -156,7 +156,7 @@ def build(
     emit(LoadProgress("ready", 1.0))
     placement = {
         "stt": f"{settings.stt.model}, {settings.stt.precision}, CPU",
-        "llm": f"{Path(settings.llm.model).name}, {'CPU' if settings.llm.gpu_layers == 0 else 'GPU'}",
+        "llm": f"{Path(settings.llm.model).name}, CPU",
         "tts": synthesizer.name if synthesizer is not None else "",
     }
     parts = Parts(

@@ -4,11 +4,12 @@ The panel and `kazeia settings` are generated from these models: each field carr
 help in both languages, its unit, its range, and when a change takes effect.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import FieldInfo
 
 SCHEMA_VERSION = 1
@@ -28,7 +29,8 @@ class Shown:
     """How a setting is shown. Attached to the field as annotation metadata.
 
     title, help: (French, English). unit: as written after the value, "" for none.
-    choices_from: "inputs", "outputs", "stt_models", "llm_models", "tts_models" or "voices": offer what is there.
+    choices_from: "inputs", "outputs", "stt_models", "llm_models", "tts_models", "voices" or "compute_devices": offer
+    what is there.
     """
 
     title: tuple[str, str]
@@ -143,6 +145,10 @@ class LlmSettings(Section):
         Apply.RELOAD, "tokens")] = 4096
     threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads", "Threads"), ("Cœurs utilisés pour répondre.", "Cores used to answer."), Apply.NOW)] = 2
+    prefill_threads: Annotated[int, Field(ge=0, le=32), Shown(
+        ("Threads pour lire", "Threads to read"),
+        ("Cœurs utilisés pour lire la question. 0 : autant que pour répondre.",
+         "Cores used to read the question. 0: as many as to answer."), Apply.NOW)] = 0
     max_reply_tokens: Annotated[int, Field(ge=16, le=4096), Shown(
         ("Longueur maximale", "Longest reply"), ("", ""), Apply.NEXT_TURN, "tokens")] = 220
     temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
@@ -163,9 +169,22 @@ class LlmSettings(Section):
         Apply.RELOAD)] = "f16"
     flash_attention: Annotated[bool, Shown(
         ("Flash attention", "Flash attention"), ("", ""), Apply.RELOAD)] = False
-    gpu_layers: Annotated[int, Field(ge=0, le=1000), Shown(
-        ("Couches sur le GPU", "GPU layers"), ("0 : tout sur le processeur.", "0: all on the CPU."),
-        Apply.RELOAD)] = 0
+    gpu_layers: Annotated[int, Field(ge=-1, le=1000), Shown(
+        ("Couches sur l'appareil", "Layers on the device"),
+        ("Sans effet sur le processeur. -1 : toutes.", "Without effect on the CPU. -1: all."),
+        Apply.RELOAD)] = -1
+    batch: Annotated[int, Field(ge=32, le=8192), Shown(
+        ("Lot", "Batch"), ("Tokens lus par appel.", "Tokens read in a call."), Apply.RELOAD, "tokens")] = 512
+    ubatch: Annotated[int, Field(ge=16, le=4096), Shown(
+        ("Lot de calcul", "Compute batch"),
+        ("Tokens calculés ensemble. Plus grand lit plus vite sur un accélérateur, mais s'arrête moins vite.",
+         "Tokens computed together. A larger one reads faster on an accelerator but stops less quickly."),
+        Apply.RELOAD, "tokens")] = 128
+    mmap: Annotated[bool, Shown(
+        ("Projeter le fichier en mémoire", "Map the file"),
+        ("Sinon, le modèle est copié en mémoire : chargé moins vite, jamais relu du disque.",
+         "Otherwise the model is copied into memory: slower to load, never read from disk again."),
+        Apply.RELOAD)] = True
 
 
 class TtsSettings(Section):
@@ -247,6 +266,43 @@ class TtsSettings(Section):
         Apply.NEXT_CLAUSE)] = 1.0
 
 
+class BackendSettings(Section):
+    """On which part of the machine the models run."""
+
+    llm_device: Annotated[str, Shown(
+        ("Appareil du modèle de langue", "Device of the language model"),
+        ("« cpu » : le processeur. « auto » : un appareil qui a réussi le contrôle. Expérimental tant que "
+         "`kazeia bench` ne l'a pas mesuré sur cette machine.",
+         "“cpu”: the processor. “auto”: a device that passed the check. Experimental until measured on this "
+         "machine by `kazeia bench`."), Apply.RELOAD, choices_from="compute_devices")] = "cpu"
+    two_contexts: Annotated[Literal["auto", "off", "always"], Shown(
+        ("Lire sur l'appareil, répondre sur le processeur", "Read on the device, answer on the CPU"),
+        ("« auto » : avec les modèles hybrides, qui y gagnent. Demande de la mémoire pour deux modèles.",
+         "“auto”: with hybrid models, which gain by it. Needs memory for two models."), Apply.RELOAD)] = "auto"
+    op_offload: Annotated[bool, Shown(
+        ("Confier les grands calculs à l'appareil", "Hand large products to the device"),
+        ("Aussi ceux des couches qui restent sur le processeur.", "Also those of layers that stay on the CPU."),
+        Apply.RELOAD)] = True
+    library: Annotated[str, Field(max_length=4000), Shown(
+        ("Bibliothèque d'un autre backend", "Library of another backend"),
+        ("Chemin d'un fichier de ggml (libggml-*.so). Un changement demande de redémarrer Kazeia.",
+         "Path of a file of ggml (libggml-*.so). A change needs a restart of Kazeia."), Apply.RELOAD)] = ""
+    flags: Annotated[str, Field(max_length=4000), Shown(
+        ("Options des backends", "Backend flags"),
+        ("NOM=valeur, une par ligne, par exemple GGML_VK_VISIBLE_DEVICES=0. Un changement demande de redémarrer "
+         "Kazeia.",
+         "NAME=value, one a line, for example GGML_VK_VISIBLE_DEVICES=0. A change needs a restart of Kazeia."),
+        Apply.RELOAD)] = ""
+
+    @field_validator("flags")
+    @classmethod
+    def _flags_have_names(cls, flags: str) -> str:
+        for line in filter(None, map(str.strip, re.split(r"[\n;]", flags))):
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\s*=.*", line) or "\0" in line:
+                raise ValueError(f"NAME=value is expected, not {line!r}")
+        return flags
+
+
 class AppearanceSettings(Section):
     """The window."""
 
@@ -274,6 +330,7 @@ class Settings(Section):
     stt: SttSettings = SttSettings()
     llm: LlmSettings = LlmSettings()
     tts: TtsSettings = TtsSettings()
+    backends: BackendSettings = BackendSettings()
     appearance: AppearanceSettings = AppearanceSettings()
     privacy: PrivacySettings = PrivacySettings()
 
@@ -284,6 +341,7 @@ SECTION_TITLES: dict[str, tuple[str, str]] = {
     "stt": ("Reconnaissance", "Recognition"),
     "llm": ("Réponses", "Replies"),
     "tts": ("Voix", "Voice"),
+    "backends": ("Matériel", "Hardware"),
     "appearance": ("Apparence", "Appearance"),
     "privacy": ("Vie privée", "Privacy"),
 }

@@ -173,6 +173,7 @@ class FakeHost:
             "stt_models": [Choice("whisper-base", "whisper-base")],
             "llm_models": [Choice("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b"), Choice("smollm2-135m", "smollm2-135m")],
             "tts_models": [],
+            "compute_devices": [Choice("cpu", "CPU")],
             "voices": [Choice("ff_siwis", "Siwis")],
         }[kind]
 

@@ -147,7 +147,7 @@ def test_choices_are_what_is_there(opened: Opener) -> None:
 
 def test_choices_are_looked_up_again_when_the_panel_is_opened_again(opened: Opener) -> None:
     one = panel_of(opened)
-    kinds = {"inputs", "outputs", "stt_models", "llm_models", "tts_models", "voices"}
+    kinds = {"inputs", "outputs", "stt_models", "llm_models", "tts_models", "voices", "compute_devices"}
     one.until(lambda: set(one.host.looked_up) == kinds)
     one.window.show_settings(False)
     one.window.show_settings(True)

@@ -23,6 +23,8 @@ def literal_choice(value: str, words: Words) -> Choice:
         "llama": "llama.cpp",
         "whole": tr("Whole clause"),
         "streamed": tr("Word by word"),
+        "off": tr("No"),
+        "always": tr("Always"),
     }
     return Choice(value, names.get(value, value))
 
