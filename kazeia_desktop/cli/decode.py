@@ -33,8 +33,10 @@ def register(commands: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, decode, write."""
     from kazeia_desktop.audio.wav import write_wav
+    from kazeia_desktop.runtime.cores import read_cores
     from kazeia_desktop.settings.store import with_value
     from kazeia_desktop.tts.codec import CodecDecoder
+    from kazeia_desktop.tts.qwen3_tuning import default_team
     from kazeia_desktop.tts.voice_store import own_voice_dir
 
     codes = _read(options.codes)
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise ModelMissingError(
             "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."
         )
-    decoder = CodecDecoder.load(folder, settings.tts.codec_threads)
+    decoder = CodecDecoder.load(folder, settings.tts.codec_threads or default_team(read_cores()).codec)
     began = time.perf_counter()
     sound = decoder.decode(codes)
     codec_ms = (time.perf_counter() - began) * 1000

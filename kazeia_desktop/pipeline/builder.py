@@ -26,11 +26,13 @@ from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
 from kazeia_desktop.runtime.core_share import CoreShare
+from kazeia_desktop.runtime.cores import read_cores
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.stt.whisper import WhisperRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.tts.kokoro import KokoroVoice
+from kazeia_desktop.tts.qwen3_tuning_store import TuningStore
 from kazeia_desktop.tts.qwen3_voice import Qwen3Voice
 from kazeia_desktop.tts.system_voice import SystemVoice
 from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dir
@@ -94,7 +96,8 @@ def make_synthesizer(
             raise ModelMissingError(
                 "Kazeia's own voice is not installed: convert a Qwen3-TTS model with `kazeia models convert`."
             )
-        return Qwen3Voice(folder, VoiceStore.of(paths), settings.tts, share)
+        measured = TuningStore.of(paths, read_cores())
+        return Qwen3Voice(folder, VoiceStore.of(paths), settings.tts, share, measured)
     if engine == "kokoro":
         return KokoroVoice(store.require_weights(LIGHT_VOICE_MODEL), voices_dir(), settings.tts)
     return SystemVoice(settings.tts)

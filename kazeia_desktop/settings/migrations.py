@@ -8,7 +8,18 @@ from kazeia_desktop.settings.schema import SCHEMA_VERSION
 
 Tree = dict[str, Any]
 
-STEPS: Mapping[int, Callable[[Tree], Tree]] = {}
+
+def _threads_are_automatic(tree: Tree) -> Tree:
+    """Version 1 had fixed numbers of threads and frames; whoever still has them never chose them."""
+    tts = tree.get("tts")
+    if not isinstance(tts, dict):
+        return tree
+    fixed = {"talker_threads": (2, 0), "code_predictor_threads": (2, 0), "codec_threads": (2, 0)}
+    moved = {name: now for name, (was, now) in (fixed | {"stream_frames": (4, -1)}).items() if tts.get(name) == was}
+    return tree | {"tts": tts | moved}
+
+
+STEPS: Mapping[int, Callable[[Tree], Tree]] = {1: _threads_are_automatic}
 """Version n -> the function that makes version n + 1 of its tree."""
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import FieldInfo
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Apply(StrEnum):
@@ -221,20 +221,27 @@ class TtsSettings(Section):
         ("Mot à mot, la voix commence plus tôt ; phrase entière, elle sait dès le début comment finir.",
          "Word by word the voice begins sooner; with the whole clause it knows from the start how to end."),
         Apply.NEXT_CLAUSE)] = "streamed"
-    stream_frames: Annotated[int, Field(ge=0, le=8), Shown(
+    stream_frames: Annotated[int, Field(ge=-1, le=8), Shown(
         ("Trames par morceau", "Frames a piece"),
-        ("Trames de 80 ms décodées à la fois. 0 : toute la phrase d'un coup.",
-         "Frames of 80 ms decoded at a time. 0: the whole clause at once."), Apply.NEXT_CLAUSE)] = 4
+        ("Trames de 80 ms décodées à la fois. -1 : automatique. 0 : toute la phrase d'un coup.",
+         "Frames of 80 ms decoded at a time. -1: automatic. 0: the whole clause at once."), Apply.NEXT_CLAUSE)] = -1
+    ramp: Annotated[Literal["auto", "1-2-4", "1-1-2-4", "2-4", "1-2-4-8", "1-4-8", "2-4-8"], Shown(
+        ("Premiers morceaux", "First pieces"),
+        ("Trames des premiers morceaux : les petits commencent plus tôt, les grands coûtent moins.",
+         "Frames of the first pieces: small ones begin sooner, large ones cost less."), Apply.NEXT_CLAUSE)] = "auto"
     talker: Annotated[Literal["native", "llama"], Shown(
         ("Locuteur", "Talker"),
         ("Les noyaux de Kazeia sont plus rapides ; llama.cpp est la référence.",
          "Kazeia's own kernels are faster; llama.cpp is the reference."), Apply.RELOAD)] = "native"
-    talker_threads: Annotated[int, Field(ge=1, le=32), Shown(
-        ("Threads du locuteur", "Talker threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
-    code_predictor_threads: Annotated[int, Field(ge=1, le=32), Shown(
-        ("Threads du prédicteur de codes", "Code predictor threads"), ("", ""), Apply.NEXT_CLAUSE)] = 2
-    codec_threads: Annotated[int, Field(ge=1, le=32), Shown(
-        ("Threads du décodeur", "Codec threads"), ("", ""), Apply.RELOAD)] = 2
+    talker_threads: Annotated[int, Field(ge=0, le=32), Shown(
+        ("Threads du locuteur", "Talker threads"),
+        ("0 : automatique, mesuré sur cette machine.", "0: automatic, as measured on this machine."),
+        Apply.NEXT_CLAUSE)] = 0
+    code_predictor_threads: Annotated[int, Field(ge=0, le=32), Shown(
+        ("Threads du prédicteur de codes", "Code predictor threads"),
+        ("0 : automatique.", "0: automatic."), Apply.NEXT_CLAUSE)] = 0
+    codec_threads: Annotated[int, Field(ge=0, le=32), Shown(
+        ("Threads du décodeur", "Codec threads"), ("0 : automatique.", "0: automatic."), Apply.RELOAD)] = 0
     seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
         ("Graine de la voix", "Seed of the voice"),
         ("-1 : au hasard à chaque phrase, sauf sans voix choisie.",

@@ -273,6 +273,16 @@ class Qwen3Tts:
         """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
         if self._team_sizes == (talker, code_predictor):
             return
+    def set_codec_threads(self, threads: int) -> None:
+        """Open the codec again for another number of threads. Waits for the utterance under way.
+
+        Raises:
+            ModelError: it is missing or damaged by now; the one before stays.
+        """
+        with self._lock:
+            self._codec = load_codec(self._model_dir, self.manifest, threads)
+            self._codec_stream = self._codec.stream()
+
         self._team_sizes = (talker, code_predictor)
         team = ThreadTeam(code_predictor)
         self._predictor = CodePredictor(self._code_predictor_model, team)
@@ -314,8 +324,9 @@ class Qwen3Tts:
         self._session.resume()
         self._codec_stream.reset()
         return SpeechStream(
-            frames, self._codec_stream, self._codec.samples_per_frame, options.stream_frames, self._session.cancel
-        )
+            frames, self._codec_stream, self._codec.samples_per_frame, options.stream_frames, self._session.cancel,
+            options.ramp,
+        )  # fmt: skip
 
     def _account(self, stats: SpeechStats, stream: SpeechStream) -> None:
         times, stats.frames = self._generator.times, len(stream.codes)

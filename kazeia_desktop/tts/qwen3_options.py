@@ -24,6 +24,8 @@ class SpeechOptions:
         stream_frames: codec frames decoded at a time once the sound runs; 0: all at the end.
         penalty_window: how many of the last frames the talker's repetition penalty sees; 0: all.
         max_frames: exactly so many at most, and no guard against endless speech; None: bounded by the text.
+        ramp: frames of the first calls of the codec, none more than stream_frames: one is dear, but the first sound
+            waits for nothing more.
     """
 
     language: str = "french"
@@ -34,6 +36,7 @@ class SpeechOptions:
     code_predictor: Sampling = CODE_PREDICTOR_SAMPLING
     penalty_window: int = 0
     max_frames: int | None = None
+    ramp: tuple[int, ...] = (1, 2, 4)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,8 +15,6 @@ from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.tts.codec import CodecStream
 from kazeia_desktop.tts.qwen3_guard import SILENT_FRAMES, silent_frames
 
-_RAMP: Final = (1, 2, 4)
-"""Frames of the first calls of the codec: one is dear, but the first sound waits for nothing more."""
 _POLL_S: Final = 0.02
 _AHEAD: Final = 16
 """Frames that may wait for the codec: more would be thrown away at a stop."""
@@ -31,6 +29,7 @@ class SpeechStream:
         codec: reset, and used by this stream alone until `sound` ends.
         stream_frames: largest number of frames a call of the codec takes; 0: all at the end.
         interrupt: ends the generator's call under way; called from the caller's thread.
+        ramp: frames of the codec's first calls, none more than stream_frames.
     """
 
     def __init__(
@@ -40,12 +39,14 @@ class SpeechStream:
         samples_per_frame: int,
         stream_frames: int,
         interrupt: Callable[[], None],
+        ramp: Sequence[int] = (1, 2, 4),
     ) -> None:
         self._frames = frames
         self._codec = codec
         self._samples_per_frame = samples_per_frame
         self._stream_frames = stream_frames
         self._interrupt = interrupt
+        self._ramp = ramp
         self._stop = CancelToken()
         self._silent = CancelToken()
         self._channel: Channel[IntArray] = Channel(_AHEAD)
@@ -115,7 +116,7 @@ class SpeechStream:
 
     def _chunks(self, cancel: CancelToken) -> Iterator[IntArray]:
         """(k, 16) int32 each: as many frames as the ramp says, fewer at the end."""
-        sizes = iter(_RAMP)
+        sizes = iter(self._ramp)
         waiting: list[IntArray] = []
         while True:
             size = next(sizes, self._stream_frames) if self._stream_frames else 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kazeia_desktop.runtime.cores import Cores
+from kazeia_desktop.settings.schema import TtsSettings
 
 FRAME_MS: Final = 80.0
 EQUAL: Final = 0.03
@@ -61,6 +62,38 @@ class Tuning:
     rtf: float
     generator_share: float
     first_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the voice works with. stream_frames: of most calls of the codec; 0: all at the end."""
+
+    talker: int
+    code_predictor: int
+    codec: int
+    ramp: tuple[int, ...]
+    stream_frames: int
+
+
+def plan(settings: TtsSettings, tuning: Tuning | None, cores: Cores) -> Plan:
+    """The settings, where they say something; what was measured for the rest, or a guess while nothing was."""
+    team = default_team(cores) if tuning is None else tuning.team
+    ramp = DEFAULT_RAMP if tuning is None else tuning.ramp
+    if settings.ramp != "auto":
+        ramp = tuple(int(frames) for frames in settings.ramp.split("-"))
+    return Plan(
+        settings.talker_threads or team.generator,
+        settings.code_predictor_threads or team.generator,
+        settings.codec_threads or team.codec,
+        ramp,
+        ramp[-1] if settings.stream_frames < 0 else settings.stream_frames,
+    )
+
+
+def is_automatic(settings: TtsSettings) -> bool:
+    """Whether anything is left to be measured."""
+    threads = (settings.talker_threads, settings.code_predictor_threads, settings.codec_threads)
+    return 0 in threads or (settings.ramp == "auto" and settings.stream_frames < 0)
 
 
 def default_team(cores: Cores) -> Team:

@@ -10,14 +10,22 @@ from typing import Final
 
 import numpy as np
 
+from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.events import Notice
 from kazeia_desktop.formats.voice_description import Sampling
+from kazeia_desktop.formats.voice_manifest import load_manifest
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
+from kazeia_desktop.runtime.cores import read_cores
 from kazeia_desktop.settings.schema import TtsSettings
-from kazeia_desktop.tts.base import SpeechFigures
+from kazeia_desktop.tts.base import Pace, SpeechFigures
 from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
+from kazeia_desktop.tts.qwen3_advice import USUAL_SHARE, slowness
+from kazeia_desktop.tts.qwen3_measure import EngineProbe, measure
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
+from kazeia_desktop.tts.qwen3_tuning import Tuning, is_automatic, plan, teams
+from kazeia_desktop.tts.qwen3_tuning_store import TuningStore
 from kazeia_desktop.tts.voice_store import VoiceStore
 
 _log = logging.getLogger(__name__)
@@ -35,6 +43,7 @@ class _Chosen:
     voice: Voice
     options: SpeechOptions
     threads: tuple[int, int]
+    codec_threads: int
 
 
 class Qwen3Voice:
@@ -44,24 +53,36 @@ class Qwen3Voice:
         model_dir: written by `kazeia models convert`.
         voices: the added voices.
         share: told how many cores the voice takes while its sound is awaited.
+        measured: keeps what was measured on this machine; None: nothing is measured.
     Raises:
         ModelError: the model is missing or damaged.
         SettingsError: there is no such voice.
     """
 
     def __init__(
-        self, model_dir: Path, voices: VoiceStore, settings: TtsSettings, share: CoreShare | None = None
+        self,
+        model_dir: Path,
+        voices: VoiceStore,
+        settings: TtsSettings,
+        share: CoreShare | None = None,
+        measured: TuningStore | None = None,
     ) -> None:
-        self._tts: Qwen3Tts | None = Qwen3Tts.load(
-            model_dir, settings.talker_threads, settings.codec_threads, settings.talker
-        )
+        manifest = load_manifest(model_dir)
+        self._measured = measured
+        self._cores = read_cores() if measured is None else measured.cores
+        self._tuning = None if measured is None else measured.get(manifest, settings.talker)
+        self._settings = settings
+        chosen = plan(settings, self._tuning, self._cores)
+        self._tts: Qwen3Tts | None = Qwen3Tts.load(model_dir, chosen.talker, chosen.codec, settings.talker)
         self._voices = voices
         self._share = share or CoreShare(1)
         self.sample_rate_hz = self._tts.sample_rate_hz
-        self._model = self._tts.manifest.description.name
+        self._model = manifest.description.name
+        self._dtype = manifest.dtype
         self._figures: SpeechFigures | None = None
         self._chosen = self._choose(self._tts, settings)
-        self._threads = (settings.talker_threads, settings.talker_threads)
+        self._threads = (chosen.talker, chosen.talker)
+        self._codec_threads = chosen.codec
 
     @property
     def name(self) -> str:
@@ -82,6 +103,63 @@ class Qwen3Voice:
         """See SpeechSynthesizer. A voice that is not there raises SettingsError and leaves the one before."""
         if self._tts is not None:
             self._chosen = self._choose(self._tts, settings)
+            self._settings = settings
+
+    @property
+    def model(self) -> str:
+        """See MeasuredVoice."""
+        return f"{self._model}, {self._dtype}"
+
+    @property
+    def pace(self) -> Pace | None:
+        """See MeasuredVoice."""
+        if self._tuning is None:
+            return None
+        return Pace(self._tuning.rtf, max(1, self._chosen.options.stream_frames) / FRAMES_PER_S)
+
+    @property
+    def wants_measuring(self) -> bool:
+        """See MeasuredVoice."""
+        unknown = self._measured is not None and self._tuning is None and self._tts is not None
+        return unknown and is_automatic(self._settings)
+
+    def measure(self, idle: CancelToken) -> None:
+        """See MeasuredVoice. A voice that fails is not measured again."""
+        tts, chosen, kept = self._tts, self._chosen, self._measured
+        if tts is None or kept is None:
+            return
+        probe = EngineProbe(tts, chosen.voice, chosen.options, self._codec_threads)
+        try:
+            tuning = measure(probe, teams(self._cores), idle)
+        except KazeiaError:
+            self._measured = None
+            raise
+        finally:
+            self._codec_threads = probe.codec_threads
+            self._use_threads(tts, chosen.threads)
+        if tuning is not None:
+            self._take_over(tts, kept, tuning)
+
+    def _take_over(self, tts: Qwen3Tts, kept: TuningStore, tuning: Tuning) -> None:
+        kept.put(tts.manifest, self._settings.talker, tuning)
+        self._tuning = tuning
+        self._chosen = self._choose(tts, self._settings)
+        if self._chosen.codec_threads != self._codec_threads:
+            tts.set_codec_threads(self._chosen.codec_threads)
+            self._codec_threads = self._chosen.codec_threads
+        self._use_threads(tts, self._chosen.threads)
+
+    def _use_threads(self, tts: Qwen3Tts, threads: tuple[int, int]) -> None:
+        tts.set_threads(*threads)
+        self._threads = threads
+
+    def slowness(self, rtf: float | None = None) -> Notice | None:
+        """See MeasuredVoice."""
+        tuning = self._tuning
+        if rtf is None and tuning is None:
+            return None
+        share = USUAL_SHARE if tuning is None else tuning.generator_share
+        return slowness(tuning.rtf if rtf is None and tuning is not None else rtf or 0.0, share, self._dtype)
 
     def close(self) -> None:
         """See SpeechSynthesizer."""
@@ -97,8 +175,7 @@ class Qwen3Voice:
             yield SpeechFrame(clause.turn_id, clause.index, _NOTHING, self.sample_rate_hz, end_of_clause=True)
             return
         if chosen.threads != self._threads:
-            tts.set_threads(*chosen.threads)
-            self._threads = chosen.threads
+            self._use_threads(tts, chosen.threads)
         sounds = tts.synthesize(clause.spoken, chosen.voice, chosen.options, cancel)
         with contextlib.closing(sounds):
             while True:
@@ -124,11 +201,12 @@ class Qwen3Voice:
         seed = settings.seed if settings.seed >= 0 else None
         if voice is None and seed is None:
             seed = NO_VOICE_SEED
+        chosen = plan(settings, self._tuning, self._cores)
         options = SpeechOptions(
             language=settings.language,
             text_mode=settings.text_mode,
             seed=seed,
-            stream_frames=settings.stream_frames,
+            stream_frames=chosen.stream_frames,
             talker=Sampling(
                 settings.talker_temperature, settings.talker_top_k, settings.talker_top_p,
                 settings.talker_repetition_penalty,
@@ -138,8 +216,9 @@ class Qwen3Voice:
                 settings.code_predictor_repetition_penalty,
             ),
             penalty_window=settings.talker_penalty_frames,
+            ramp=chosen.ramp,
         )  # fmt: skip
-        return _Chosen(name, voice, options, (settings.talker_threads, settings.code_predictor_threads))
+        return _Chosen(name, voice, options, (chosen.talker, chosen.code_predictor), chosen.codec)
 
     def _voice(self, tts: Qwen3Tts, name: str) -> tuple[str, Voice]:
         """An added voice, one of the model's own speakers, or none."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kazeia_desktop.errors import SettingsError
-from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type, shown_of
+from kazeia_desktop.settings.schema import SCHEMA_VERSION, SECTION_TITLES, Settings, section_type, shown_of
 from kazeia_desktop.settings.store import SettingsStore, with_value
 
 pytestmark = pytest.mark.unit
@@ -27,7 +27,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     changed = with_value(Settings(), "llm.temperature", 1.25)
     store.save(changed)
     assert SettingsStore(store.path).load() == changed
-    assert tomllib.loads(store.path.read_text("utf-8"))["version"] == 1
+    assert tomllib.loads(store.path.read_text("utf-8"))["version"] == SCHEMA_VERSION
 
 
 def test_saving_keeps_the_one_before(tmp_path: Path) -> None:
