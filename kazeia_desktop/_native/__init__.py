@@ -37,6 +37,10 @@ TalkerError = _core.TalkerError
 TalkerModel = _core.TalkerModel
 TalkerSession = _core.TalkerSession
 ThreadTeam = _core.ThreadTeam
+PACKED_ALIGNMENT = _core.PACKED_ALIGNMENT
+PACKED_LAYOUT = _core.PACKED_LAYOUT
+checksum = _core.checksum
+pack = _core.pack
 
 ISAS: Final = ("scalar", "avx2", "avx512", "neon", "neon-dotprod", "neon-i8mm")
 

@@ -4,6 +4,8 @@ Arrays given are converted to the type named here and copied where they are not 
 The interpreter's lock is released while a call computes. An object without a word on threads serves one at a time.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -62,6 +64,24 @@ class Sampler:
             history: (m,) int32, the tokens to penalise; those outside [0, n) are left out.
         """
 
+Tensor = tuple[str, int, int, NDArray[np.uint8]] | tuple[str, int, int, NDArray[np.uint8], bool]
+
+PACKED_LAYOUT: int
+"""Number of the layout that `pack` writes."""
+PACKED_ALIGNMENT: int
+"""Of packed bytes."""
+
+def pack(type: str, rows: int, cols: int, bytes: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+    """Lay a matrix's rows out for the kernels, in as many bytes.
+
+    Raises:
+        ValueError: the bytes are not those of `rows` x `cols`, which are multiples of 8 and 32; or `out` has another
+            size or is read-only.
+    """
+
+def checksum(bytes: NDArray[np.uint8], seed: int = 0) -> int:
+    """64 bits of contiguous bytes, for damage and not against intent. seed: the sum of what comes before."""
+
 class CodePredictorModel:
     """The weights, shareable between threads.
 
@@ -70,9 +90,9 @@ class CodePredictorModel:
             "vocab".
         talker_hidden: width of the talker's states and of all embeddings.
         talker_vocab: rows of codebook 0's embedding.
-        tensors: name in code_predictor.gguf -> (type, rows, columns, bytes): "f32", "f16", "q8_0" or "q4_0", and
-            contiguous uint8. A vector has one row. The arrays called codec_embd.* are kept and read in place;
-            all others are copied.
+        tensors: name in code_predictor.gguf -> (type, rows, columns, bytes, packed): "f32", "f16", "q8_0" or "q4_0",
+            contiguous uint8, and whether it was written by `pack`; False where left out. A vector has one row. What is
+            packed and the arrays called codec_embd.* are kept and read in place, all others are copied.
     Raises:
         ValueError: naming the tensor that is missing or does not fit.
     """
@@ -82,7 +102,7 @@ class CodePredictorModel:
         shape: dict[str, float],
         talker_hidden: int,
         talker_vocab: int,
-        tensors: dict[str, tuple[str, int, int, NDArray[np.uint8]]],
+        tensors: Mapping[str, Tensor],
     ) -> None: ...
     @property
     def n_bytes_per_frame(self) -> int:
@@ -190,14 +210,12 @@ class NativeTalkerModel:
     Args:
         shape: as CodePredictorModel's, without "codebooks" and "vocab".
         vocab: rows of output.weight.
-        tensors: as CodePredictorModel's: blk.*, output_norm.weight and output.weight. All are copied.
+        tensors: as CodePredictorModel's: blk.*, output_norm.weight and output.weight.
     Raises:
         ValueError: naming the tensor that is missing or does not fit.
     """
 
-    def __init__(
-        self, shape: dict[str, float], vocab: int, tensors: dict[str, tuple[str, int, int, NDArray[np.uint8]]]
-    ) -> None: ...
+    def __init__(self, shape: dict[str, float], vocab: int, tensors: Mapping[str, Tensor]) -> None: ...
     @property
     def n_bytes(self) -> int:
         """Bytes of weights that one position reads."""

@@ -6,15 +6,14 @@ types and values, the same tensors with the same types and shapes, and nothing b
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kazeia_desktop._native import CodePredictorModel, NativeTalkerModel, TalkerError, TalkerModel
 from kazeia_desktop.errors import ModelCorruptError
-from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.gguf_writer import Key, Scalar, TensorPlan
 from kazeia_desktop.formats.problems import key_problem, missing_key, missing_tensor, tensor_problem
@@ -28,13 +27,21 @@ from kazeia_desktop.formats.voice_layout import (
     talker_keys,
     talker_plan,
 )
-from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, CODEC, FILE, SPEAKER_ENCODER, TALKER, VoiceManifest
+from kazeia_desktop.formats.voice_manifest import (
+    CODE_PREDICTOR,
+    CODEC,
+    FILE,
+    SPEAKER_ENCODER,
+    TALKER,
+    FileRecord,
+    VoiceManifest,
+)
 from kazeia_desktop.tts.codec import CodecDecoder
 from kazeia_desktop.tts.codec_file import LARGE_WEIGHT, strange_weight
+from kazeia_desktop.tts.packed_weights import TYPES, PackedWeights, Tensor
 
-_TYPES: Final[dict[int, str]] = {
-    GgmlType.F32: "f32", GgmlType.F16: "f16", GgmlType.Q8_0: "q8_0", GgmlType.Q4_0: "q4_0",
-}  # fmt: skip
+_TABLES: Final = "codec_embd."
+"""Begins the names of the code predictor's embedding tables: of them a frame takes some rows."""
 _BLOCK: Final = 32
 """Widths are whole blocks of this many values: the native kernels are written for them."""
 _MOST_FRAMES: Final = 8
@@ -62,23 +69,27 @@ def load_talker(
     file = check_talker(model_dir, manifest)
     talker = manifest.description.talker
     try:
-        llama = TalkerModel(str(file.path), vocab_only=native)
         if not native:
-            return file, llama, None
-        tensors = _tensors(file, [name for name in file.tensors if name != TOKEN_EMBD])
-        return file, llama, NativeTalkerModel(_numbers(talker), talker.vocab, tensors)
+            return file, TalkerModel(str(file.path)), None
+        with ThreadPoolExecutor(1, "vocabulary") as other:
+            llama = other.submit(TalkerModel, str(file.path), vocab_only=True)
+            tensors = _tensors(file, manifest.files[TALKER], [name for name in file.tensors if name != TOKEN_EMBD])
+            return file, llama.result(), NativeTalkerModel(_numbers(talker), talker.vocab, tensors)
     except (TalkerError, ValueError) as error:
         raise _damaged(file.path, str(error)) from error
 
 
-def _tensors(file: GgufFile, names: Iterable[str]) -> dict[str, tuple[str, int, int, NDArray[np.uint8]]]:
-    """As native code takes them: (type, rows, columns, mapped bytes)."""
-    found = {}
+def _tensors(file: GgufFile, record: FileRecord, names: Iterable[str]) -> dict[str, Tensor]:
+    """As native code takes them: vectors and embedding tables as they are in the file, other matrices packed."""
+    as_they_are, matrices = {}, []
     for name in names:
         info = file.info(name)
-        rows = info.shape[0] if len(info.shape) == 2 else 1
-        found[name] = (_TYPES[info.type], rows, info.shape[-1], file.raw(name))
-    return found
+        if len(info.shape) == 2 and not name.startswith(_TABLES):
+            matrices.append(name)
+        else:
+            rows = info.shape[0] if len(info.shape) == 2 else 1
+            as_they_are[name] = (TYPES[info.type], rows, info.shape[-1], file.raw(name), False)
+    return as_they_are | PackedWeights(file, record, matrices).load()
 
 
 def _numbers(shape: DecoderShape) -> dict[str, float]:
@@ -117,7 +128,9 @@ def load_code_predictor(model_dir: Path, manifest: VoiceManifest) -> CodePredict
     talker, shape = manifest.description.talker, manifest.description.code_predictor
     numbers = _numbers(shape) | {"codebooks": shape.codebooks, "vocab": shape.vocab}
     try:
-        return CodePredictorModel(numbers, talker.hidden, talker.vocab, _tensors(file, file.tensors))
+        return CodePredictorModel(
+            numbers, talker.hidden, talker.vocab, _tensors(file, manifest.files[CODE_PREDICTOR], file.tensors)
+        )
     except ValueError as error:
         raise _damaged(file.path, str(error)) from error
 

@@ -57,10 +57,14 @@ kazeia::DecoderShape decoder_shape(const py::dict& values) {
   return shape;
 }
 
-/// (type, rows, cols, uint8 array). The array itself: a converted copy would be gone while its view is still read.
+using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
+
+/// (type, rows, cols, uint8 array, whether packed). The array itself, which the view keeps: a converted copy would be
+/// gone while it is still read.
 kazeia::MatrixView view_of(const py::handle& value) {
-  using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
-  if (!py::isinstance<py::tuple>(value) || py::len(value) != 4) throw std::invalid_argument("no tuple of four");
+  if (!py::isinstance<py::tuple>(value) || (py::len(value) != 4 && py::len(value) != 5)) {
+    throw std::invalid_argument("no tuple of four or five");
+  }
   const auto parts = py::reinterpret_borrow<py::tuple>(value);
   if (!py::isinstance<Bytes>(parts[3])) throw std::invalid_argument("its bytes are no contiguous array of uint8");
   const auto raw = py::reinterpret_borrow<py::array>(parts[3]);
@@ -68,12 +72,38 @@ kazeia::MatrixView view_of(const py::handle& value) {
   view.type = kazeia::weight_type(parts[0].cast<std::string>());
   view.rows = parts[1].cast<std::size_t>();
   view.cols = parts[2].cast<std::size_t>();
+  view.packed = parts.size() == 5 && parts[4].cast<bool>();
   view.data = static_cast<const std::byte*>(raw.data());
   view.n_bytes = static_cast<std::size_t>(raw.nbytes());
+  view.owner = std::shared_ptr<const void>(view.data, [array = raw.inc_ref().ptr()](const void*) {
+    const py::gil_scoped_acquire acquire;
+    Py_DECREF(array);
+  });
   return view;
 }
 
-/// {name: (type, rows, cols, uint8 array)}; the arrays must stay alive while views are used.
+/// Packs a matrix's rows into `out`, which has room for as many bytes.
+void pack_into(const std::string& type, std::size_t rows, std::size_t cols, const Bytes& from, Bytes& out) {
+  kazeia::MatrixView view;
+  view.type = kazeia::weight_type(type);
+  view.rows = rows;
+  view.cols = cols;
+  view.data = reinterpret_cast<const std::byte*>(from.data());
+  view.n_bytes = static_cast<std::size_t>(from.nbytes());
+  if (out.nbytes() != from.nbytes()) throw py::value_error("packed weights have as many bytes as rows");
+  auto* to = reinterpret_cast<std::byte*>(out.mutable_data());
+  const py::gil_scoped_release release;
+  kazeia::pack(view, to);
+}
+
+std::uint64_t checksum(const Bytes& bytes, std::uint64_t seed) {
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  const auto size = static_cast<std::size_t>(bytes.nbytes());
+  const py::gil_scoped_release release;
+  return kazeia::checksum(data, size, seed);
+}
+
+/// {name: (type, rows, cols, uint8 array, whether packed)}, the last of which may be left out.
 kazeia::TensorMap tensor_map(const py::dict& tensors) {
   kazeia::TensorMap views;
   for (const auto& [key, value] : tensors) {
@@ -92,12 +122,7 @@ kazeia::TensorMap tensor_map(const py::dict& tensors) {
 struct PyCodePredictorModel {
   PyCodePredictorModel(const py::dict& shape, std::size_t talker_hidden, std::size_t talker_vocab,
                        const py::dict& given)
-      : model(make(shape, talker_hidden, talker_vocab, tensor_map(given))) {
-    // All else is packed: its memory, mapped from the file, can go.
-    for (const auto& [name, value] : given) {
-      if (name.cast<std::string>().rfind("codec_embd.", 0) == 0) tables[name] = value;
-    }
-  }
+      : model(make(shape, talker_hidden, talker_vocab, tensor_map(given))) {}
 
   static kazeia::CodePredictorModel make(const py::dict& values, std::size_t talker_hidden, std::size_t talker_vocab,
                                          const kazeia::TensorMap& views) {
@@ -111,7 +136,6 @@ struct PyCodePredictorModel {
     return kazeia::CodePredictorModel(shape, views);
   }
 
-  py::dict tables;  // keeps the embedding tables' memory
   kazeia::CodePredictorModel model;
 };
 
@@ -295,6 +319,11 @@ std::int32_t sample(kazeia::Sampler& sampler, const FloatArray& logits, const ka
 
 void add_tts(py::module_& module) {
   py::register_exception<kazeia::TalkerError>(module, "TalkerError");
+  module.attr("PACKED_LAYOUT") = kazeia::kPackedLayout;
+  module.attr("PACKED_ALIGNMENT") = kazeia::kPackedAlignment;
+  module.def("pack", &pack_into, py::arg("type"), py::arg("rows"), py::arg("cols"), py::arg("bytes").noconvert(),
+             py::arg("out").noconvert());
+  module.def("checksum", &checksum, py::arg("bytes").noconvert(), py::arg("seed") = 0);
   py::class_<kazeia::ThreadTeam, std::shared_ptr<kazeia::ThreadTeam>>(module, "ThreadTeam")
       .def(py::init<unsigned>(), py::arg("n_threads"))
       .def_property_readonly("n_threads", &kazeia::ThreadTeam::size);

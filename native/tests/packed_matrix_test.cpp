@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "each_isa.h"
@@ -166,6 +168,81 @@ void test_refused() {
   }
 }
 
+/// What was packed before, as from a file: the same panels, in place, and kept as long as a matrix needs them.
+void test_packed_before() {
+  kazeia_test::Random random(2);
+  for (WeightType type : kTypes) {
+    constexpr std::size_t kRows = 16;
+    constexpr std::size_t kCols = 96;
+    const std::size_t n_bytes = kRows * kazeia::row_bytes(type, kCols);
+    std::vector<std::byte> bytes(n_bytes);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.bits() >> 13U);
+    const PackedMatrix own(MatrixView{bytes.data(), n_bytes, type, kRows, kCols});
+    struct alignas(kazeia::kPackedAlignment) Line {
+      std::byte bytes[kazeia::kPackedAlignment];
+    };
+    auto lines = std::make_shared<std::vector<Line>>(n_bytes / sizeof(Line) + 2);
+    std::byte* memory = lines->data()->bytes;
+    kazeia::pack(MatrixView{bytes.data(), n_bytes, type, kRows, kCols}, memory);
+    const std::weak_ptr<std::vector<Line>> watched = lines;
+    MatrixView view{memory, n_bytes, type, kRows, kCols, true, lines};
+    {
+      const PackedMatrix packed(view);
+      view.owner = nullptr;
+      lines = nullptr;
+      CHECK(packed.panel(0) == memory && packed.n_bytes() == own.n_bytes());
+      CHECK(!watched.expired() && std::memcmp(packed.panel(0), own.panel(0), n_bytes) == 0);
+    }
+    CHECK(watched.expired());
+
+    const auto fails = [](const auto& call) {
+      try {
+        call();
+      } catch (const std::invalid_argument&) {
+        return true;
+      }
+      return false;
+    };
+    lines = std::make_shared<std::vector<Line>>(n_bytes / sizeof(Line) + 2);
+    memory = lines->data()->bytes;
+    const MatrixView good{memory, n_bytes, type, kRows, kCols, true, lines};
+    CHECK(!fails([&] { const PackedMatrix matrix(good); }));
+    CHECK(fails([&] { const PackedMatrix matrix({memory, n_bytes, type, kRows, kCols, true, nullptr}); }));
+    CHECK(fails([&] { const PackedMatrix matrix({memory + 8, n_bytes, type, kRows, kCols, true, lines}); }));
+    CHECK(fails([&] { const PackedMatrix matrix({memory, n_bytes - 1, type, kRows, kCols, true, lines}); }));
+    CHECK(fails([&] { kazeia::pack(good, memory); }));
+    std::vector<float> row(kCols);
+    CHECK(fails([&] { kazeia::dequantize_row(good, 0, row.data()); }));
+  }
+}
+
+/// Every bit counts, wherever it is, and so does the number of bytes.
+void test_checksum() {
+  std::vector<std::byte> bytes(200, std::byte{7});
+  for (std::size_t size : {0, 1, 8, 63, 64, 65, 128, 200}) {
+    const std::uint64_t sum = kazeia::checksum(bytes.data(), size);
+    CHECK(sum == kazeia::checksum(bytes.data(), size));
+    CHECK(sum != kazeia::checksum(bytes.data(), size, 1));
+    CHECK(size == 0 || sum != kazeia::checksum(bytes.data(), size - 1));
+    for (std::size_t bit = 0; bit < 8 * size; ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << bit % 8;
+      CHECK(sum != kazeia::checksum(bytes.data(), size));
+      bytes[bit / 8] ^= std::byte{1} << bit % 8;
+    }
+  }
+  // Two words that change places, in one lane or in two.
+  bytes[0] = std::byte{1};
+  const std::uint64_t sum = kazeia::checksum(bytes.data(), bytes.size());
+  for (std::size_t other : {8, 64, 192}) {
+    std::swap(bytes[0], bytes[other]);
+    CHECK(sum != kazeia::checksum(bytes.data(), bytes.size()));
+    std::swap(bytes[0], bytes[other]);
+  }
+  // The top bit of two words under one lane.
+  for (std::size_t i : {15, 79}) bytes[i] ^= std::byte{0x80};
+  CHECK(sum != kazeia::checksum(bytes.data(), bytes.size()));
+}
+
 }  // namespace
 
 int main() {
@@ -174,5 +251,7 @@ int main() {
   test_dequantised_values();
   test_packing();
   test_refused();
+  test_packed_before();
+  test_checksum();
   return kazeia_test::summary();
 }

@@ -4,13 +4,13 @@
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "kazeia/half.h"
 
 namespace kazeia {
 namespace {
 
-constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kScaleBytes = 2;
 constexpr std::size_t kQ8BlockBytes = kScaleBytes + kBlock;      // ggml's block_q8_0
 constexpr std::size_t kQ4BlockBytes = kScaleBytes + kBlock / 2;  // ggml's block_q4_0: byte i holds values i and i + 16
@@ -62,6 +62,20 @@ void pack_q4_0(const std::byte* rows, std::size_t row_stride, std::size_t cols, 
   }
 }
 
+void check(const MatrixView& view) {
+  const std::string size = std::to_string(view.rows) + " x " + std::to_string(view.cols);
+  if (view.rows == 0 || view.cols == 0 || view.rows % kPanelRows != 0 || view.cols % kBlock != 0 ||
+      view.cols > kMostColumns) {
+    throw std::invalid_argument("a matrix of " + size +
+                                " cannot be packed: rows must be a multiple of 8, columns of 32");
+  }
+  const std::size_t row_stride = row_bytes(view.type, view.cols);
+  if (view.n_bytes / row_stride != view.rows || view.n_bytes % row_stride != 0) {
+    throw std::invalid_argument("a matrix of " + size + " " + weight_type_name(view.type) + " has " +
+                                std::to_string(view.n_bytes) + " bytes");
+  }
+}
+
 }  // namespace
 
 const char* weight_type_name(WeightType type) {
@@ -98,6 +112,7 @@ std::size_t row_bytes(WeightType type, std::size_t cols) {
 }
 
 void dequantize_row(const MatrixView& view, std::size_t row, float* out) {
+  if (view.packed) throw std::invalid_argument("a packed matrix has no rows");
   const std::byte* data = view.data + row * row_bytes(view.type, view.cols);
   if (view.type == WeightType::f32) {
     std::memcpy(out, data, view.cols * sizeof(float));
@@ -123,38 +138,69 @@ void dequantize_row(const MatrixView& view, std::size_t row, float* out) {
   }
 }
 
-void PackedMatrix::Free::operator()(std::byte* data) const { ::operator delete[](data, std::align_val_t{kCacheLine}); }
-
 PackedMatrix::PackedMatrix(const MatrixView& view) : type_(view.type), rows_(view.rows), cols_(view.cols) {
-  if (rows_ == 0 || cols_ == 0 || rows_ % kPanelRows != 0 || cols_ % kBlock != 0 || cols_ > kMostColumns) {
-    throw std::invalid_argument("a matrix of " + std::to_string(rows_) + " x " + std::to_string(cols_) +
-                                " cannot be packed: rows must be a multiple of 8, columns of 32");
+  check(view);
+  panel_bytes_ = row_bytes(type_, cols_) * kPanelRows;
+  if (view.packed) {
+    if (view.owner == nullptr || reinterpret_cast<std::uintptr_t>(view.data) % kPackedAlignment != 0) {
+      throw std::invalid_argument("a packed matrix is not aligned or not owned");
+    }
+    data_ = {view.owner, view.data};
+    return;
   }
-  const std::size_t row_stride = row_bytes(type_, cols_);
-  if (view.n_bytes / row_stride != rows_ || view.n_bytes % row_stride != 0) {
-    throw std::invalid_argument("a matrix of " + std::to_string(rows_) + " x " + std::to_string(cols_) + " " +
-                                weight_type_name(type_) + " has " + std::to_string(view.n_bytes) + " bytes");
-  }
-  panel_bytes_ = row_stride * kPanelRows;
-  data_.reset(static_cast<std::byte*>(::operator new[](n_bytes(), std::align_val_t{kCacheLine})));
-  for (std::size_t p = 0; p < n_panels(); ++p) {
-    const std::byte* rows = view.data + p * kPanelRows * row_stride;
-    std::byte* out = data_.get() + p * panel_bytes_;
-    switch (type_) {
+  constexpr std::align_val_t kAlignment{kPackedAlignment};
+  std::shared_ptr<std::byte> panels(static_cast<std::byte*>(::operator new[](n_bytes(), kAlignment)),
+                                    [](std::byte* data) { ::operator delete[](data, kAlignment); });
+  pack(view, panels.get());
+  data_ = std::move(panels);
+}
+
+void pack(const MatrixView& view, std::byte* out) {
+  check(view);
+  if (view.packed) throw std::invalid_argument("a matrix is packed already");
+  const std::size_t row_stride = row_bytes(view.type, view.cols);
+  const std::size_t panel_bytes = row_stride * kPanelRows;
+  for (std::size_t p = 0; p < view.rows / kPanelRows; ++p, out += panel_bytes) {
+    const std::byte* rows = view.data + p * panel_bytes;
+    switch (view.type) {
       case WeightType::f32:
-        pack_plain(rows, row_stride, cols_, sizeof(float), out);
+        pack_plain(rows, row_stride, view.cols, sizeof(float), out);
         break;
       case WeightType::f16:
-        pack_plain(rows, row_stride, cols_, sizeof(std::uint16_t), out);
+        pack_plain(rows, row_stride, view.cols, sizeof(std::uint16_t), out);
         break;
       case WeightType::q8_0:
-        pack_q8_0(rows, row_stride, cols_, out);
+        pack_q8_0(rows, row_stride, view.cols, out);
         break;
       case WeightType::q4_0:
-        pack_q4_0(rows, row_stride, cols_, out);
+        pack_q4_0(rows, row_stride, view.cols, out);
         break;
     }
   }
+}
+
+std::uint64_t checksum(const std::byte* data, std::size_t n_bytes, std::uint64_t seed) {
+  // Eight sums side by side: one would wait for its own multiplications. Each step can be undone, so none hides a
+  // change; turning the words brings what changed at their top to where multiplication spreads it.
+  constexpr std::size_t kLanes = 8;
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15ULL;
+  const auto step = [](std::uint64_t sum, std::uint64_t word) {
+    const std::uint64_t mixed = (sum ^ word) * kOdd;
+    return mixed << 29U | mixed >> 35U;
+  };
+  std::uint64_t lanes[kLanes];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = step(seed, lane);
+  std::size_t at = 0;
+  for (; n_bytes - at >= sizeof lanes; at += sizeof lanes) {
+    std::uint64_t words[kLanes];
+    std::memcpy(words, data + at, sizeof words);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = step(lanes[lane], words[lane]);
+  }
+  std::uint64_t last[kLanes] = {};
+  if (at != n_bytes) std::memcpy(last, data + at, n_bytes - at);
+  std::uint64_t sum = step(seed, n_bytes);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) sum = step(step(sum, lanes[lane]), last[lane]);
+  return sum;
 }
 
 }  // namespace kazeia
