@@ -66,6 +66,10 @@ class ModelIncompatibleError(ModelError):
     """The file is sound but this version of Kazeia cannot run it."""
 
 
+class StorageError(KazeiaError):
+    """Something that Kazeia keeps for the user cannot be written or read back."""
+
+
 class DownloadError(KazeiaError):
     """A model could not be fetched: no network, no space, wrong bytes."""
 

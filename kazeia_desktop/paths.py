@@ -35,3 +35,20 @@ class Paths:
     @property
     def models_dir(self) -> Path:
         return self.data_dir / "models"
+
+    @property
+    def conversations_file(self) -> Path:
+        return self.data_dir / "conversations.db"
+
+    @property
+    def states_dir(self) -> Path:
+        """States of the language model at the end of kept conversations; they can be made again."""
+        return self.cache_dir / "states"
+
+    @property
+    def facts_file(self) -> Path:
+        return self.config_dir / "facts.md"
+
+    @property
+    def alarms_file(self) -> Path:
+        return self.data_dir / "alarms.json"

@@ -16,7 +16,7 @@ from kazeia_desktop.translations import system_language
 
 _GROUPS = (
     "ask", "talk", "transcribe", "chat", "say", "decode", "split",
-    "models", "voices", "devices", "settings", "bench", "doctor",
+    "models", "voices", "conversations", "devices", "settings", "bench", "doctor",
 )  # fmt: skip
 
 

@@ -1,0 +1,277 @@
+"""Conversations are kept, found, renamed, and gone when they are deleted."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kazeia_desktop.errors import StorageError
+from kazeia_desktop.memory import conversations, database
+from kazeia_desktop.memory.conversations import ConversationStore, Said, exchanges, title_of
+
+pytestmark = pytest.mark.unit
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        self.now_s += 1.0
+        return self.now_s
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "l'été" / "conversations.db"
+
+
+@pytest.fixture
+def told() -> list[StorageError]:
+    return []
+
+
+@pytest.fixture
+def store(file: Path, told: list[StorageError]) -> Iterator[ConversationStore]:
+    made = ConversationStore(file, told.append, Clock())
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["index", "like"])
+def either(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, store: ConversationStore
+) -> ConversationStore:
+    """With and without SQLite's index."""
+    if request.param == "like":
+        for module in (database, conversations):
+            monkeypatch.setattr(module, "has_index", lambda: False)
+    return store
+
+
+def keep(store: ConversationStore, *pairs: tuple[str, str]) -> int:
+    conversation = store.begin("fr").result()
+    for question, answer in pairs:
+        store.add(conversation, question, answer).result()
+    return conversation
+
+
+def test_without_a_file_there_is_nothing_and_nothing_is_made(store: ConversationStore, file: Path) -> None:
+    assert store.summaries() == [] and store.search("été") == [] and store.delete_all() == 0
+    with pytest.raises(StorageError, match="no conversation 3"):
+        store.get(3)
+    with pytest.raises(StorageError, match="no conversation 3"):
+        store.delete(3)
+    assert not file.parent.exists()
+
+
+def test_what_was_said_comes_back_in_order(store: ConversationStore) -> None:
+    first = keep(store, ("Bonjour Kazeia", "Bonjour !"), ("Ça va ?", "Très bien."))
+    second = keep(store, ("Autre chose", "Oui."))
+    assert [s.id for s in store.summaries()] == [second, first]
+    assert store.get(first).title == "Bonjour Kazeia" and store.get(first).n_messages == 4
+    said = store.messages(first)
+    assert [(m.role, m.text) for m in said] == [
+        ("user", "Bonjour Kazeia"), ("assistant", "Bonjour !"), ("user", "Ça va ?"), ("assistant", "Très bien."),
+    ]  # fmt: skip
+    assert list(exchanges(said)) == [("Bonjour Kazeia", "Bonjour !"), ("Ça va ?", "Très bien.")]
+    assert store.summaries(limit=1)[0].id == second
+
+
+def test_a_question_without_an_answer_is_no_exchange() -> None:
+    said = [Said("user", "a", 0), Said("user", "b", 0), Said("assistant", "c", 0), Said("assistant", "d", 0)]
+    assert list(exchanges(said)) == [("b", "c")]
+
+
+def test_search_minds_neither_accents_nor_case(either: ConversationStore) -> None:
+    summer = keep(either, ("Parle-moi de l'été", "Il fait chaud."))
+    egg = keep(either, ("Comment cuire un œuf ?", "Trois minutes."))
+    keep(either, ("Rien", "Du tout."))
+    assert [f.conversation.id for f in either.search("ETE")] == [summer]
+    assert [f.conversation.id for f in either.search("oeuf cui")] == [egg]
+    assert "été" in either.search("ete")[0].excerpt and either.search("ete")[0].role == "user"
+    assert either.search("oeuf chaud") == [] and either.search("  ?! ") == []
+    assert either.search('"; DROP TABLE messages') == []
+    assert [f.conversation.id for f in either.search("100%") + either.search("u%f")] == []
+
+
+def test_search_finds_titles(either: ConversationStore) -> None:
+    one = keep(either, ("Bonjour", "Salut."))
+    either.rename(one, "Vacances à la mer")
+    assert [f.conversation.id for f in either.search("mer vacances")] == [one]
+
+
+def test_rename(store: ConversationStore) -> None:
+    one = keep(store, ("Bonjour", "Salut."))
+    store.rename(one, "  Un autre\n titre ")
+    assert store.get(one).title == "Un autre titre"
+    store.add(one, "Encore", "Oui.").result()
+    assert store.get(one).title == "Un autre titre"
+    with pytest.raises(StorageError, match="at least one"):
+        store.rename(one, "  ")
+    with pytest.raises(StorageError, match="no conversation"):
+        store.rename(99, "x")
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_deleted_is_gone_from_the_disk(either: ConversationStore, file: Path) -> None:
+    keep(either, ("Bonjour", "Salut."))
+    secret = keep(either, *((f"Mon secret est zanzibar{n}", f"Zanzibar{n} est noté.") for n in range(50)))
+    assert b"zanzibar" in bytes_of(file.parent)
+    either.delete(secret)
+    assert b"zanzibar" not in bytes_of(file.parent).lower()
+    assert either.search("zanzibar") == [] and len(either.summaries()) == 1
+    with pytest.raises(StorageError, match="no conversation"):
+        either.get(secret)
+
+
+def test_delete_all(store: ConversationStore, file: Path) -> None:
+    keep(store, ("Un zanzibar", "Oui."))
+    keep(store, ("Deux", "Oui."))
+    assert store.delete_all() == 2
+    assert store.summaries() == [] and b"zanzibar" not in bytes_of(file.parent)
+
+
+def test_a_deleted_conversation_does_not_come_back(store: ConversationStore) -> None:
+    one = keep(store, ("Bonjour", "Salut."))
+    store.delete(one)
+    store.add(one, "Encore", "Oui.").result()
+    assert store.summaries() == []
+    assert keep(store, ("Neuf", "Oui.")) > one  # its number is not used again
+
+
+def test_a_damaged_file_is_set_aside(file: Path, told: list[StorageError]) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"no database at all" * 100)
+    store = ConversationStore(file, told.append)
+    assert store.summaries() == []
+    keep(store, ("Bonjour", "Salut."))
+    store.close()
+    assert len(told) == 1 and "\n" not in str(told[0])
+    assert file.with_suffix(".damaged.db").read_bytes().startswith(b"no database")
+
+
+@pytest.mark.parametrize("place", [0.3, 0.5, 0.7, 0.9])
+def test_a_file_damaged_inside_never_crashes(file: Path, told: list[StorageError], place: float) -> None:
+    store = ConversationStore(file)
+    for n in range(40):
+        keep(store, (f"Question {n} " + "mot " * 50, "Réponse " + "mot " * 50))
+    store.close()
+    raw = bytearray(file.read_bytes())
+    at = int(len(raw) * place) // 4096 * 4096
+    raw[at : at + 4096] = os.urandom(4096)
+    file.write_bytes(raw)
+    store = ConversationStore(file, told.append)
+    try:
+        store.summaries()
+        store.search("mot")
+        one = keep(store, ("Bonjour", "Salut."))
+        assert [m.text for m in store.messages(one)] == ["Bonjour", "Salut."]
+    finally:
+        store.close()
+    assert len(told) <= 1
+    if told:
+        assert file.with_suffix(".damaged.db").exists()
+
+
+def test_damage_while_running_is_met_by_the_writer(
+    store: ConversationStore, file: Path, told: list[StorageError]
+) -> None:
+    keep(store, ("Bonjour", "Salut."))
+
+    def broken(connection: sqlite3.Connection) -> int:
+        if not told:
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        return len(connection.execute("SELECT * FROM conversations").fetchall())
+
+    assert store._write(broken).result() == 0
+    assert len(told) == 1 and file.with_suffix(".damaged.db").exists()
+
+
+def test_a_file_of_a_newer_kazeia_is_left_alone(file: Path, told: list[StorageError]) -> None:
+    store = ConversationStore(file)
+    keep(store, ("Bonjour", "Salut."))
+    store.close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    store = ConversationStore(file, told.append)
+    with pytest.raises(StorageError, match="newer Kazeia"):
+        store.summaries()
+    with pytest.raises(StorageError, match="newer Kazeia"):
+        store.add(store.begin("fr"), "a", "b").result()
+    store.close()
+    assert [str(t) for t in told] and not file.with_suffix(".damaged.db").exists()
+
+
+def test_a_place_that_cannot_be_used_is_one_plain_line(tmp_path: Path, told: list[StorageError]) -> None:
+    (tmp_path / "file").write_text("")
+    store = ConversationStore(tmp_path / "file" / "conversations.db", told.append)
+    with pytest.raises(StorageError, match="cannot be used"):
+        store.add(store.begin("fr"), "a", "b").result()
+    store.close()
+    assert len(told) == 1
+
+
+def test_a_file_that_somebody_removed_is_begun_anew(store: ConversationStore, file: Path) -> None:
+    keep(store, ("Bonjour", "Salut."))
+    for path in file.parent.iterdir():
+        path.unlink()
+    one = keep(store, ("Encore", "Oui."))
+    assert [s.id for s in store.summaries()] == [one]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from kazeia_desktop.memory.conversations import ConversationStore
+store = ConversationStore(Path(sys.argv[1]), print)
+one = store.begin("fr")
+for n in range(40):
+    store.add(one, f"question {n}", "réponse").result()
+store.close()
+"""
+
+
+def test_two_processes_at_once(file: Path, told: list[StorageError]) -> None:
+    others = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    for other in others:
+        assert other.communicate(timeout=60)[0] == "" and other.returncode == 0
+    store = ConversationStore(file, told.append)
+    assert [s.n_messages for s in store.summaries()] == [80, 80] and not told
+    store.close()
+
+
+def test_what_a_sqlite_without_an_index_wrote_is_found_later(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_index, word in ((True, "un"), (False, "deux"), (True, "trois")):
+        for module in (database, conversations):
+            monkeypatch.setattr(module, "has_index", lambda has_index=has_index: has_index)
+        store = ConversationStore(file)
+        keep(store, (word, "oui"))
+        found = [bool(store.search(one)) for one in ("un", "deux", "trois")]
+        store.close()
+    assert found == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Bonjour.", "Bonjour."),
+        ("  deux\n mots, ", "deux mots"),
+        ("Peux-tu me dire ce que tu penses de la philosophie de Platon, s'il te plaît ?",
+         "Peux-tu me dire ce que tu penses de la…"),
+        ("x" * 100, "x" * 48 + "…"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_title_is_the_first_words(text: str, title: str) -> None:
+    assert title_of(text) == title

@@ -1,0 +1,86 @@
+"""What is kept is what was said and heard, and only when it is wanted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kazeia_desktop.errors import StorageError
+from kazeia_desktop.events import TurnEnded, UserText
+from kazeia_desktop.memory.conversations import ConversationStore
+from kazeia_desktop.memory.recorder import Recorder
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ConversationStore]:
+    made = ConversationStore(tmp_path / "data" / "conversations.db")
+    yield made
+    made.close()
+
+
+def exchange(recorder: Recorder, turn: int, question: str, reply: str, reason: str = "done") -> None:
+    recorder.hear(UserText(turn, question, "fr"))
+    recorder.hear(TurnEnded(turn, reply, reason, {}))
+
+
+def texts(store: ConversationStore, conversation: int | None) -> list[str]:
+    assert conversation is not None
+    return [message.text for message in store.messages(conversation)]
+
+
+def test_exchanges_of_one_conversation(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
+    assert recorder.current is None
+    exchange(recorder, 1, "Bonjour", "Salut.")
+    exchange(recorder, 2, "Raconte", "Il était une", "interrupted")
+    assert texts(store, recorder.current) == ["Bonjour", "Salut.", "Raconte", "Il était une"]
+
+
+def test_what_was_not_heard_or_failed_is_not_kept(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
+    exchange(recorder, 1, "Bonjour", "", "interrupted")
+    exchange(recorder, 2, "Bonjour", "", "error")
+    recorder.hear(TurnEnded(3, "Le minuteur sonne.", "done", {}))  # nobody asked
+    assert recorder.current is None and store.summaries() == []
+
+
+def test_private_mode_writes_nothing(store: ConversationStore, tmp_path: Path) -> None:
+    recorder = Recorder(store, keeps=False)
+    exchange(recorder, 1, "Bonjour", "Salut.")
+    recorder.hear(UserText(2, "Secret", "fr"))
+    recorder.apply(keeps=True)
+    recorder.hear(TurnEnded(2, "Oui.", "done", {}))  # asked in private
+    store.summaries()
+    assert list(tmp_path.iterdir()) == []
+    exchange(recorder, 3, "Public", "Oui.")
+    assert texts(store, recorder.current) == ["Public", "Oui."]
+    recorder.apply(keeps=False)
+    exchange(recorder, 4, "Secret", "Oui.")
+    assert [s.n_messages for s in store.summaries()] == [2]
+
+
+def test_going_on_with_a_conversation_and_beginning_another(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
+    exchange(recorder, 1, "Un", "Oui.")
+    first = recorder.current
+    recorder.switch(None)
+    exchange(recorder, 2, "Deux", "Oui.")
+    assert recorder.current != first
+    recorder.switch(first)
+    exchange(recorder, 3, "Trois", "Oui.")
+    assert texts(store, first) == ["Un", "Oui.", "Trois", "Oui."]
+
+
+def test_a_fault_is_told_and_tried_again(tmp_path: Path) -> None:
+    told: list[StorageError] = []
+    (tmp_path / "data").write_text("in the way")
+    store = ConversationStore(tmp_path / "data" / "conversations.db", told.append)
+    recorder = Recorder(store, keeps=True)
+    exchange(recorder, 1, "Un", "Oui.")
+    assert recorder.current is None
+    (tmp_path / "data").unlink()
+    exchange(recorder, 2, "Deux", "Oui.")
+    assert texts(store, recorder.current) == ["Deux", "Oui."] and len(told) == 1
+    store.close()
