@@ -1,11 +1,35 @@
 """What the conversation needs of a language model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    role: "system", "user" or "assistant". note: what the model reads after the text though nobody said it (the
+    result of a tool).
+    tokens: of the text, where they are known. opening: of an answer, the template's text that it was written
+    after; templates write some things (an empty thought) before a new answer but not before an old one, and
+    what the model has read stays. Both belong to one model.
+    """
+
+    role: str
+    text: str
+    tokens: tuple[int, ...] = ()
+    opening: str = ""
+    note: str = ""
+
+    @property
+    def read(self) -> str:
+        """What the model reads."""
+        return f"{self.text}\n\n{self.note}" if self.note else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +46,43 @@ class ReplyStats:
 class ChatSession(Protocol):
     """A conversation with a model that remembers it. One thread at a time, but `apply` may come from any."""
 
-    def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
+    def reply(self, user_text: str, cancel: CancelToken, note: str = "") -> Iterator[str]:
         """Append the user's message and stream the answer as the model writes it.
 
         Reasoning is still in it, for `text.think_filter` to remove. The user's message and what was
         yielded, without reasoning, enter the history, also when cancelled: iteration then just ends.
         Whole oldest turns are dropped when the context is full.
 
+        Args:
+            note: read with the message, see Message.
         Raises:
             InferenceError: the model failed.
+        """
+        ...
+
+    def regenerate(self, cancel: CancelToken) -> Iterator[str]:
+        """Answer the last question once more, as `reply` does; nothing when there is none."""
+        ...
+
+    def edit(self, index: int, user_text: str, cancel: CancelToken) -> Iterator[str]:
+        """Put another text in the place of the user's message `history[index]`, forget what came after, and answer.
+
+        Raises:
+            IndexError: that is no message of the user's.
+        """
+        ...
+
+    def aside(
+        self, messages: Sequence[Message], cancel: CancelToken, max_tokens: int = 64, grammar: str | None = None
+    ) -> str:
+        """The likeliest answer to other messages (a system message first); the conversation knows nothing of it.
+
+        Reasoning is not in it. What was made until then when cancelled.
+
+        Args:
+            grammar: GBNF with the rule `root`: the answer has this form, unless it was cut by `max_tokens`.
+        Raises:
+            InferenceError: the model failed, the messages are too long, or the grammar cannot be read.
         """
         ...
 
@@ -39,6 +91,43 @@ class ChatSession(Protocol):
 
         When nothing was heard, the whole last exchange leaves the history: its question is asked again
         or was withdrawn.
+        """
+        ...
+
+    @property
+    def history(self) -> list[Message]:
+        """The messages of user and assistant in turn, without the system's; a copy."""
+        ...
+
+    @property
+    def system(self) -> Message:
+        """The system's message: persona and facts."""
+        ...
+
+    def restore(self, history: Sequence[Message]) -> None:
+        """Go on from another history: question and answer in turn, ending with an answer. What is not so is left out.
+
+        Tokens and openings that the messages bring are ignored: they may be another model's.
+        """
+        ...
+
+    def apply_facts(self, text: str) -> None:
+        """What the system prompt says of the user besides the persona, from the next turn on; "" for nothing."""
+        ...
+
+    def save_state(self, path: Path) -> bool:
+        """Write what the model has computed of the conversation, so that a later `load_state` spares it.
+
+        Returns:
+            False when there is nothing to write or the file cannot be written; there is then none.
+        """
+        ...
+
+    def load_state(self, path: Path) -> bool:
+        """After `restore`: take over what `save_state` wrote where it fits this model and this history.
+
+        Returns:
+            False when it does not fit or is damaged: the history is then read anew with the next reply.
         """
         ...
 

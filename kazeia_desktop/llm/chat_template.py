@@ -9,13 +9,13 @@ import datetime
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import jinja2
 import jinja2.sandbox
 
 from kazeia_desktop.errors import ModelIncompatibleError
+from kazeia_desktop.llm.base import Message
 
 _MARK: Final = "\ue000{}\ue001"  # private use: no template and no model writes it
 _MARKS: Final = re.compile("\ue000(\\d+)\ue001")
@@ -32,21 +32,6 @@ _UNUSABLE: Final = (
     ValueError,
 )
 """What a template of unknown origin can raise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """role: "system", "user" or "assistant".
-
-    tokens: of the text, where they are known. opening: of an answer, the template's text that it was written
-    after; templates write some things (an empty thought) before a new answer but not before an old one, and
-    what the model has read stays.
-    """
-
-    role: str
-    text: str
-    tokens: tuple[int, ...] = ()
-    opening: str = ""
 
 
 class ChatTemplate:
@@ -103,7 +88,7 @@ class ChatTemplate:
         messages = list(messages)
         if not self._has_system and len(messages) > 1 and messages[0].role == "system":
             first = messages[1]
-            messages = [Message("user", f"{messages[0].text}\n\n{first.text}"), *messages[2:]]
+            messages = [Message("user", f"{messages[0].text}\n\n{first.text}", note=first.note), *messages[2:]]
         try:
             rendered = self._fill(messages)
         except _UNUSABLE as error:

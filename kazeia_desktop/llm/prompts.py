@@ -19,6 +19,10 @@ PERSONA: Final = {
 }
 
 
-def system_prompt(persona: str, language: str) -> str:
-    """The user's own persona where there is one, else Kazeia's in `language` ("fr" or "en")."""
-    return persona.strip() or PERSONA[language]
+FACTS: Final = {"fr": "Ce que tu sais de l'utilisateur :", "en": "What you know of the user:"}
+
+
+def system_prompt(persona: str, language: str, facts: str = "") -> str:
+    """The user's own persona where there is one, else Kazeia's in `language` ("fr" or "en"); then the facts."""
+    prompt = persona.strip() or PERSONA[language]
+    return f"{prompt}\n\n{FACTS[language]}\n{facts.strip()}" if facts.strip() else prompt

@@ -160,8 +160,32 @@ class LlmSettings(Section):
         ("Top-p", "Top-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 0.9
     min_p: Annotated[float, Field(ge=0.0, le=1.0), Shown(
         ("Min-p", "Min-p"), ("0 : sans effet.", "0: no effect."), Apply.NOW)] = 0.05
+    typical_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
+        ("Typical-p", "Typical-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.0
     repeat_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
-        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
+        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
+    frequency_penalty: Annotated[float, Field(ge=-2.0, le=2.0), Shown(
+        ("Pénalité de fréquence", "Frequency penalty"),
+        ("Pour chaque fois qu'un mot a été dit. 0 : sans effet.", "For each time a word was said. 0: no effect."),
+        Apply.NOW)] = 0.0
+    presence_penalty: Annotated[float, Field(ge=-2.0, le=2.0), Shown(
+        ("Pénalité de présence", "Presence penalty"),
+        ("Pour ce qui a déjà été dit, une fois ou dix. 0 : sans effet.",
+         "For what was said already, once or ten times. 0: no effect."), Apply.NOW)] = 0.0
+    penalty_window: Annotated[int, Field(ge=0, le=4096), Shown(
+        ("Portée des pénalités", "Reach of the penalties"),
+        ("Ce que les pénalités et DRY regardent de la réponse en cours. 0 : rien.",
+         "How much of the reply so far penalties and DRY look at. 0: nothing."), Apply.NOW, "tokens")] = 64
+    dry_multiplier: Annotated[float, Field(ge=0.0, le=5.0), Shown(
+        ("DRY", "DRY"),
+        ("Contre les passages répétés mot pour mot. 0 : sans effet ; 0,8 est usuel.",
+         "Against passages repeated word for word. 0: no effect; 0.8 is usual."), Apply.NOW)] = 0.0
+    dry_base: Annotated[float, Field(ge=1.0, le=4.0), Shown(
+        ("Base de DRY", "DRY base"),
+        ("De combien la pénalité croît à chaque token répété.", "How the penalty grows with each repeated token."),
+        Apply.NOW)] = 1.75
+    dry_allowed_length: Annotated[int, Field(ge=1, le=100), Shown(
+        ("Répétition permise par DRY", "Repetition DRY allows"), ("", ""), Apply.NOW, "tokens")] = 2
     seed: Annotated[int, Field(ge=-1, le=2**31 - 1), Shown(
         ("Graine", "Seed"), ("-1 : au hasard à chaque réponse.", "-1: random for each reply."), Apply.NEXT_TURN)] = -1
     kv_type: Annotated[Literal["f16", "q8_0"], Shown(

@@ -12,7 +12,8 @@ import pytest
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm.chat_session import LlamaChatSession
-from kazeia_desktop.llm.llama import _ABORT, LlamaModel
+from kazeia_desktop.llm.context import ABORT
+from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
 from tests.realmodels import require_model
@@ -20,7 +21,7 @@ from tests.realmodels import require_model
 pytestmark = pytest.mark.golden
 
 _SMOL, _QWEN = "smollm2-135m", "qwen2.5-coder-0.5b"
-_GREEDY = LlmSettings(temperature=0.0, repeat_penalty=1.0, max_reply_tokens=16)
+_GREEDY = LlmSettings(temperature=0.0, repeat_penalty=1.0, max_reply_tokens=16, threads=1)
 
 
 def gguf(name: str) -> Path:
@@ -73,15 +74,14 @@ def test_a_follow_up_reads_exactly_its_new_tokens(name: str) -> None:
 def test_a_full_context_moves_up_instead_of_being_read_again() -> None:
     session = LlamaChatSession(gguf(_SMOL), greedy(n_ctx=512, persona="Tu es Kazeia."))
     try:
-        system = session._tokens_of(session._system())
+        system = session._prompts.tokens_of(session.system)
         reads = []
         for i in range(30):
             ask(session, f"Question numéro {i} : que penses-tu de la mer et du vent ?")
             assert session._model.tokens[3 : 3 + len(system)] == system
             reads.append((session.stats.prefilled_tokens, session.stats.dropped_turns))
             held = session._model.tokens
-            prompt, dropped = session._prompt()
-            assert dropped == 0
+            prompt = session._prompts.write([session.system, *session.history]).tokens
             assert held == prompt[: len(held)], "the context is the beginning of what comes"
         assert sum(dropped for _, dropped in reads) > 10
         assert max(read for read, _ in reads) < 60
@@ -92,9 +92,9 @@ def test_a_full_context_moves_up_instead_of_being_read_again() -> None:
 def test_the_abort_callback_is_a_look_at_the_token() -> None:
     token = CancelToken()
     address = ctypes.cast(token.native_flag, ctypes.c_void_p)
-    assert _ABORT(address) is False
+    assert ABORT(address) is False
     token.set()
-    assert _ABORT(address) is True
+    assert ABORT(address) is True
 
 
 @pytest.mark.parametrize("name", [_SMOL, _QWEN])
@@ -207,8 +207,8 @@ def test_thoughts_stay_out_of_the_history(monkeypatch: pytest.MonkeyPatch, sessi
     model = session._model
     thought = "<think>" + "hm " * 20 + "</think>"
     wanted = thought + "Bonjour !"
-    tokens = itertools.chain(model.tokenize(wanted, special=False), itertools.repeat(model.eos))
-    monkeypatch.setattr(LlamaModel, "_sample", lambda self, made: next(tokens))
+    tokens = itertools.chain(model.tokenize(wanted, special=False), itertools.repeat(model.vocabulary.eos))
+    monkeypatch.setattr(LlamaModel, "_sample", lambda self, sampler: next(tokens))
     assert ask(session, "Salut") == wanted, "a thought does not count against the longest answer of 16"
     assert session._history[-1].text == "Bonjour !"
 
@@ -223,7 +223,7 @@ _DIALOGUE = [
 
 
 def test_the_starter_model_remembers_and_speaks_plainly() -> None:
-    session = LlamaChatSession(gguf(_QWEN), LlmSettings(temperature=0.0))
+    session = LlamaChatSession(gguf(_QWEN), LlmSettings(temperature=0.0, threads=1))
     try:
         right = 0
         for question, expected in _DIALOGUE:

@@ -3,7 +3,8 @@
 import pytest
 
 from kazeia_desktop.errors import ModelIncompatibleError
-from kazeia_desktop.llm.chat_template import ChatTemplate, Message
+from kazeia_desktop.llm.base import Message
+from kazeia_desktop.llm.chat_template import ChatTemplate
 
 pytestmark = pytest.mark.unit
 

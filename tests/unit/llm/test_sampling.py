@@ -1,11 +1,14 @@
 """Which settings change how the next token is chosen, and that the chain chooses so."""
 
 import ctypes
+from types import SimpleNamespace
+from typing import cast
 
 import llama_cpp
 import pytest
 
 from kazeia_desktop.llm.sampling import differ, make_sampler
+from kazeia_desktop.llm.vocabulary import Vocabulary
 from kazeia_desktop.settings.schema import LlmSettings
 
 pytestmark = pytest.mark.unit
@@ -15,7 +18,7 @@ _LOGITS = (1.0, 3.0, 2.9, -5.0)
 
 def choose(settings: LlmSettings, said: tuple[int, ...] = ()) -> int:
     """The token that the chain takes from _LOGITS after `said`."""
-    chain = make_sampler(settings, len(_LOGITS))
+    chain = make_sampler(settings, cast(Vocabulary, SimpleNamespace(n_tokens=len(_LOGITS), handle=None)))
     try:
         for token in said:
             llama_cpp.llama_sampler_accept(chain, token)

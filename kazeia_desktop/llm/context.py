@@ -1,0 +1,247 @@
+"""What the model has read: a sequence of tokens whose results are kept, so that only new ones are computed."""
+
+import ctypes
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import llama_cpp
+import numpy as np
+
+from kazeia_desktop.errors import InferenceError
+from kazeia_desktop.frames import FloatArray
+from kazeia_desktop.llm.llama_log import SPOKEN
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.core_share import CoreShare
+from kazeia_desktop.settings.schema import LlmSettings
+
+_log = logging.getLogger(__name__)
+
+BATCH: Final = 512
+UBATCH: Final = 128
+"""Tokens of one graph: bounds the longest single matrix product, between two of which a cancel is seen."""
+_SEEN_AGAIN: Final = 8
+"""Tokens that must agree before two stretches of a conversation count as the same."""
+_KV_TYPES: Final = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
+_ABORTED: Final = 2  # llama_decode's answer
+
+
+def _abort_function() -> Any:  # noqa: ANN401 - a C function
+    """C's strlen as ggml's abort callback: not 0, that is true, as soon as the token's first byte is set.
+
+    ggml asks before every node of the graph, some hundred times a token. A Python callback would wait for
+    the GIL each time: beside one thread that runs Python, a token of the 0.5B model then takes 240-1270 ms
+    instead of 70.
+    """
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    return llama_cpp.ggml_abort_callback(ctypes.cast(library.strlen, ctypes.c_void_p).value or 0)
+
+
+ABORT: Final = _abort_function()
+
+
+def context_params(model: Any, settings: LlmSettings) -> Any:  # noqa: ANN401 - C pointers and structs
+    """llama.cpp's parameters of a context, from the settings."""
+    params = llama_cpp.llama_context_default_params()
+    trained = int(llama_cpp.llama_model_n_ctx_train(model))
+    params.n_ctx = min(settings.n_ctx, trained) if trained > 0 else settings.n_ctx
+    params.n_batch = BATCH
+    params.n_ubatch = UBATCH
+    params.n_threads = params.n_threads_batch = settings.threads
+    params.type_k = params.type_v = _KV_TYPES[settings.kv_type]
+    wants_flash = settings.flash_attention or settings.kv_type != "f16"  # a quantised V needs it
+    params.flash_attn_type = (
+        llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if wants_flash else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    )
+    params.no_perf = True
+    return params
+
+
+class LlamaContext:
+    """One context of a loaded model. One thread at a time; `use` may come from any.
+
+    Args:
+        model: llama.cpp's handle; stays the caller's, and loaded until `close`.
+        n_tokens: of its vocabulary.
+        share: tells how many cores the voice leaves; None: all.
+    Raises:
+        InferenceError: with llama.cpp's own reason.
+
+    Attributes:
+        tokens: what it holds.
+        n_ctx: how many it can hold: the setting's, at most what the model was trained for.
+    """
+
+    def __init__(self, model: Any, n_tokens: int, settings: LlmSettings, share: CoreShare | None = None) -> None:  # noqa: ANN401
+        self._settings = settings
+        self._share = share
+        self._n_tokens = n_tokens
+        self._threads = settings.threads
+        self._never = CancelToken()
+        self.tokens: list[int] = []
+        self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings))
+        if not self.handle:
+            raise InferenceError(
+                "llama.cpp cannot make a context: {reason}", reason=SPOKEN.reason("not enough memory?")
+            )
+        self.n_ctx = min(int(llama_cpp.llama_n_ctx(self.handle)), settings.n_ctx)
+
+    def close(self) -> None:
+        """Free it; closing twice is harmless."""
+        if self.handle:
+            llama_cpp.llama_free(self.handle)
+            self.handle = None
+        self.tokens.clear()
+
+    def use(self, settings: LlmSettings) -> None:
+        """Threads from the next computation on."""
+        self._settings = settings
+
+    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False) -> int:
+        """Make the context hold exactly `prompt`, computing only what it does not hold yet.
+
+        Args:
+            cut: a stretch after the common beginning left the conversation; what follows it is moved up where
+                the model can, instead of being computed anew (10 s for a full context of 4096).
+        Returns:
+            How many tokens were computed, at least the last one.
+        Raises:
+            InferenceError: the context is too small, or llama.cpp failed.
+        """
+        if not prompt or len(prompt) > self.n_ctx:
+            raise InferenceError(
+                "A prompt of {n} tokens does not fit a context of {n_ctx}.", n=len(prompt), n_ctx=self.n_ctx
+            )
+        shared = common_length(self.tokens, prompt)
+        if cut and shared < min(len(self.tokens), len(prompt)):
+            self._move_up(shared, prompt)
+            shared = common_length(self.tokens, prompt)
+        shared = min(shared, len(prompt) - 1)  # the last token's logits are needed
+        if not self.keep(shared):
+            shared = 0
+        for at in range(shared, len(prompt), BATCH):
+            if cancel.is_set() or not self._decode(prompt[at : at + BATCH], cancel):
+                return at - shared
+        return len(prompt) - shared
+
+    def step(self, token: int, cancel: CancelToken) -> bool:
+        """Read one more token; false when cancelled.
+
+        Raises:
+            InferenceError: llama.cpp failed.
+        """
+        return self._decode([token], cancel)
+
+    def logits(self) -> FloatArray:
+        """(n_tokens,) float32 after the last token that was read; valid until the next one."""
+        pointer = llama_cpp.llama_get_logits_ith(self.handle, -1)
+        return np.ctypeslib.as_array(pointer, shape=(self._n_tokens,))
+
+    def _move_up(self, shared: int, prompt: Sequence[int]) -> None:
+        """Take out the stretch after `shared` that `prompt` does not have, where what follows can be found."""
+        rest = prompt[shared:]
+        begin = max(range(shared, len(self.tokens)), key=lambda at: common_length(self.tokens, rest, at))
+        if common_length(self.tokens, rest, begin) < _SEEN_AGAIN:
+            return
+        memory = llama_cpp.llama_get_memory(self.handle)
+        if not llama_cpp.llama_memory_can_shift(memory):
+            return
+        if llama_cpp.llama_memory_seq_rm(memory, 0, shared, begin):
+            llama_cpp.llama_memory_seq_add(memory, 0, begin, -1, shared - begin)
+            del self.tokens[shared:begin]
+
+    def keep(self, n: int) -> bool:
+        """Forget all but the first n tokens; false when the model cannot go back and all was forgotten."""
+        memory = llama_cpp.llama_get_memory(self.handle)
+        kept = n == len(self.tokens) or bool(llama_cpp.llama_memory_seq_rm(memory, 0, n, -1))
+        if not kept:
+            llama_cpp.llama_memory_clear(memory, True)
+            n = 0
+        del self.tokens[n:]
+        return kept
+
+    def _decode(self, tokens: Sequence[int], cancel: CancelToken) -> bool:
+        """Compute some tokens; false when cancelled, with the context as it was before."""
+        threads = self._settings.threads
+        if self._share is not None:
+            threads = self._share.left(threads)
+        if threads != self._threads:
+            self._threads = threads
+            llama_cpp.llama_set_n_threads(self.handle, self._threads, self._threads)
+        buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
+        self._abort_with(cancel)
+        try:
+            code = llama_cpp.llama_decode(self.handle, llama_cpp.llama_batch_get_one(buffer, len(tokens)))
+        finally:
+            self._abort_with(self._never)  # `cancel` and its flag may be gone before the next call
+        if code == 0:
+            self.tokens.extend(tokens)
+            return True
+        memory = llama_cpp.llama_get_memory(self.handle)
+        if not llama_cpp.llama_memory_seq_rm(memory, 0, len(self.tokens), -1):
+            llama_cpp.llama_memory_clear(memory, True)
+            self.tokens.clear()
+        if code == _ABORTED or cancel.is_set():
+            return False
+        raise InferenceError(
+            "The model failed (llama.cpp says {code}: {reason}).", code=code, reason=SPOKEN.reason("no reason given")
+        )
+
+    def _abort_with(self, cancel: CancelToken) -> None:
+        llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
+
+    def save(self, path: Path) -> bool:
+        """Write tokens and state to a file of llama.cpp's form; false when it cannot be written."""
+        if not self.tokens:
+            return False
+        tokens = (llama_cpp.llama_token * len(self.tokens))(*self.tokens)
+        return bool(llama_cpp.llama_state_seq_save_file(self.handle, os.fsencode(path), 0, tokens, len(tokens)))
+
+    def load(self, path: Path) -> bool:
+        """Take over tokens and state of a file; false when it does not fit: then nothing is held."""
+        self.keep(0)
+        tokens = (llama_cpp.llama_token * self.n_ctx)()
+        n = ctypes.c_size_t(0)
+        if not llama_cpp.llama_state_seq_load_file(
+            self.handle, os.fsencode(path), 0, tokens, self.n_ctx, ctypes.byref(n)
+        ):
+            llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self.handle), True)
+            return False
+        self.tokens = list(tokens[: n.value])
+        return True
+
+    def put_away(self) -> "PutAway":
+        """A copy of all that is held, for `take_back`."""
+        size = llama_cpp.llama_state_seq_get_size(self.handle, 0) if self.tokens else 0
+        state = (ctypes.c_uint8 * size)()
+        if size and llama_cpp.llama_state_seq_get_data(self.handle, state, size, 0) != size:
+            return PutAway([], (ctypes.c_uint8 * 0)())
+        return PutAway(list(self.tokens), state)
+
+    def take_back(self, away: "PutAway") -> None:
+        """Hold again what was put away."""
+        self.keep(0)
+        size = len(away.state)
+        if size and llama_cpp.llama_state_seq_set_data(self.handle, away.state, size, 0) == size:
+            self.tokens = list(away.tokens)
+        else:
+            llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self.handle), True)
+
+
+class PutAway:
+    """A context's tokens and state, in memory."""
+
+    def __init__(self, tokens: list[int], state: "ctypes.Array[ctypes.c_uint8]") -> None:
+        self.tokens = tokens
+        self.state = state
+
+
+def common_length(ours: Sequence[int], theirs: Sequence[int], at: int = 0) -> int:
+    """How many tokens of `theirs` stand in `ours` from `at` on."""
+    n = 0
+    while at + n < len(ours) and n < len(theirs) and ours[at + n] == theirs[n]:
+        n += 1
+    return n

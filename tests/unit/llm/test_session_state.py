@@ -1,0 +1,163 @@
+"""What others do with a session: history in and out, facts, files of its state, forms of an answer."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from kazeia_desktop.errors import InferenceError
+from kazeia_desktop.llm.base import Message
+from kazeia_desktop.llm.chat_session import LlamaChatSession
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import LlmSettings
+from tests.realmodels import require_model
+
+pytestmark = pytest.mark.golden
+
+_GREEDY = LlmSettings(temperature=0.0, repeat_penalty=1.0, max_reply_tokens=16, threads=1)
+_TOLD = [Message("user", "Je m'appelle Camille."), Message("assistant", "Bonjour Camille !")]
+
+
+def gguf() -> Path:
+    return next(require_model("smollm2-135m").glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def smol() -> Iterator[LlamaChatSession]:
+    session = LlamaChatSession(gguf(), _GREEDY)
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def session(smol: LlamaChatSession) -> LlamaChatSession:
+    smol.apply(_GREEDY)
+    smol.apply_facts("")
+    smol.reset()
+    return smol
+
+
+def ask(session: LlamaChatSession, text: str, note: str = "") -> str:
+    return "".join(session.reply(text, CancelToken(), note))
+
+
+def text_of(session: LlamaChatSession, tokens: Sequence[int]) -> str:
+    return b"".join(session._model.vocabulary.piece(token, special=True) for token in tokens).decode()
+
+
+def test_a_history_is_read_and_set(session: LlamaChatSession) -> None:
+    session.restore([Message("system", "x"), *_TOLD, Message("user", "sans réponse")])
+    assert session.history == _TOLD
+    said = ask(session, "Et moi ?")
+    assert [m.text for m in session.history] == ["Je m'appelle Camille.", "Bonjour Camille !", "Et moi ?", said.strip()]
+    session.history.clear()
+    assert len(session.history) == 4
+
+
+def test_an_unfinished_answer_enters_the_history_when_it_ends(session: LlamaChatSession) -> None:
+    reply = session.reply("Compte.", CancelToken())
+    next(reply)
+    assert [m.role for m in session.history] == ["user"]
+    rest = list(reply)
+    assert rest
+    assert [m.role for m in session.history] == ["user", "assistant"]
+
+
+def test_facts_stand_in_the_system_prompt(session: LlamaChatSession) -> None:
+    plain = session.system.text
+    session.apply_facts("Habite à Nantes. ")
+    assert session.system.text == f"{plain}\n\nCe que tu sais de l'utilisateur :\nHabite à Nantes."
+    ask(session, "Bonjour")
+    assert "Habite à Nantes.<|im_end|>" in text_of(session, session._model.tokens)
+    session.apply_facts("")
+    assert session.system.text == plain
+
+
+def test_a_note_is_read_but_not_said(session: LlamaChatSession) -> None:
+    ask(session, "Quelle heure est-il ?", "Il est 14 h 30.")
+    assert session.history[0] == Message("user", "Quelle heure est-il ?", note="Il est 14 h 30.")
+    prompt = session._prompts.write([session.system, *session.history[:1]]).tokens
+    assert list(session._model.tokens[: len(prompt)]) == prompt
+    assert "Quelle heure est-il ?\n\nIl est 14 h 30." in text_of(session, prompt)
+
+
+def test_a_question_is_answered_again_and_edited(session: LlamaChatSession) -> None:
+    first = ask(session, "Bonjour")
+    second = ask(session, "Quelle est la capitale de la France ?")
+    assert "".join(session.regenerate(CancelToken())) == second
+    assert session.stats.prefilled_tokens == 1
+    assert len(session.history) == 4
+    edited = "".join(session.edit(2, "Quelle est la capitale de l'Italie ?", CancelToken()))
+    assert [m.text for m in session.history][2:] == ["Quelle est la capitale de l'Italie ?", edited.strip()]
+    assert session.stats.prefilled_tokens < 40
+    assert "".join(session.edit(0, "Bonjour", CancelToken())) == first
+    assert len(session.history) == 2
+    for index in (1, 2, -1):
+        with pytest.raises(IndexError):
+            session.edit(index, "x", CancelToken())
+    session.reset()
+    assert list(session.regenerate(CancelToken())) == []
+
+
+def test_an_aside_leaves_no_trace_and_keeps_to_its_grammar(session: LlamaChatSession) -> None:
+    ask(session, "Bonjour")
+    history, held = session.history, list(session._model.tokens)
+    grammar = 'root ::= "<" [a-d]{3} ">" [0-9]'
+    messages = [Message("system", "Tu choisis."), *history, Message("user", "Choisis.")]
+    said = session.aside(messages, CancelToken(), grammar=grammar)
+    assert re.fullmatch(r"<[a-d]{3}>[0-9]", said)
+    assert session.aside(messages, CancelToken(), grammar=grammar) == said
+    assert session.history == history
+    assert list(session._model.tokens) == held
+    after = ask(session, "Et demain ?")
+    assert session.stats.prefilled_tokens < 40
+    session.restore(history)
+    session._model.context.keep(0)
+    assert ask(session, "Et demain ?") == after
+    with pytest.raises(InferenceError, match="grammar"):
+        session.aside(messages, CancelToken(), grammar="root ::= (((")
+    assert list(session._model.tokens)
+
+
+def test_a_state_is_saved_and_taken_over(session: LlamaChatSession, tmp_path: Path) -> None:
+    for question in ("Bonjour, je m'appelle Camille.", "Raconte une histoire."):
+        ask(session, question)
+    assert session.save_state(tmp_path / "a.state")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.state"]
+    history = session.history
+    expected = ask(session, "Merci.")
+
+    again = LlamaChatSession(gguf(), _GREEDY)
+    try:
+        assert not again.load_state(tmp_path / "a.state"), "another history"
+        again.restore(history)
+        assert again.load_state(tmp_path / "a.state")
+        assert ask(again, "Merci.") == expected
+        assert again.stats.prefilled_tokens < 40
+    finally:
+        again.close()
+
+
+def test_a_state_that_does_not_fit_is_not_taken(session: LlamaChatSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.state"
+    assert not session.load_state(path), "missing"
+    ask(session, "Bonjour")
+    assert session.save_state(path)
+    whole = path.read_bytes()
+    history = session.history
+    session.restore(history)
+    assert session.load_state(path)
+    for damaged in (whole[:-1], whole[:1000], b"", whole[:500] + b"\x00\x01" + whole[502:], whole + b"x"):
+        path.write_bytes(damaged)
+        session.restore(history)
+        assert not session.load_state(path)
+    assert ask(session, "Merci.")
+    other = LlamaChatSession(gguf(), _GREEDY.model_copy(update={"kv_type": "q8_0"}))
+    try:
+        path.write_bytes(whole)
+        other.restore(history)
+        assert not other.load_state(path), "another kind of context"
+        assert not other.save_state(tmp_path / "missing" / "b.state")
+    finally:
+        other.close()
