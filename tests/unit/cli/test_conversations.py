@@ -21,8 +21,7 @@ def kept(kazeia_home: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     store.add(store.begin("fr"), "Une blague ?", "Non.").result()
     store.close()
     paths.states_dir.mkdir(parents=True)
-    for ending in ("json", "state"):
-        (paths.states_dir / f"1.{ending}").write_text("{}")
+    (paths.states_dir / "1.state").write_bytes(b"x")
     return paths
 
 
