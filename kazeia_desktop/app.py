@@ -14,7 +14,7 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QSocketNotifier, QTim
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop import __version__, log
-from kazeia_desktop.events import Event, Failed
+from kazeia_desktop.events import Event, Failed, Notice
 from kazeia_desktop.gui.bridge import Choice, Engine, EngineBridge, Host
 from kazeia_desktop.gui.main_window import MainWindow
 from kazeia_desktop.gui.words import resolve_language
@@ -78,6 +78,7 @@ def host(paths: Paths, store: SettingsStore) -> Host:
         choices=lambda kind: _choices(kind, paths),
         half_duplex=_half_duplex,
         fetch_models=lambda settings, report, cancel: _fetch_models(settings, paths, report, cancel),
+        measured=lambda settings: _measured(settings, paths),
     )
 
 
@@ -111,6 +112,14 @@ def _choices(kind: str, paths: Paths) -> Sequence[Choice]:
             return [Choice(folder.name, folder.name) for folder in own_voice_dirs(paths)]
         case _:
             return []
+
+
+def _measured(settings: Settings, paths: Paths) -> Notice | None:
+    from kazeia_desktop.tts.qwen3_advice import told
+    from kazeia_desktop.tts.qwen3_tuning_store import measured_voice
+
+    found = measured_voice(paths, settings)
+    return None if found is None else told(found[1])
 
 
 def _devices(kind: str) -> Sequence[Choice]:

@@ -81,6 +81,7 @@ def examine(paths: Paths) -> Iterator[Check]:
     yield _devices("audio output", "list_outputs", tr("no loudspeaker"))
     yield from _models(paths, settings)
     yield _own_voice(paths, settings)
+    yield from _voice_speed(paths, settings)
     yield _packages()
     yield _espeak()
     yield _native()
@@ -161,6 +162,24 @@ def _own_voice(paths: Paths, settings: Settings) -> Check:
         return Check("own voice", False, error.told_in(system_language()), advice, essential)
     told = f"{manifest.description.name}, {manifest.dtype}"
     return Check("own voice", True, tr("{model}: {path}", model=told, path=str(folder)), essential=essential)
+
+
+def _voice_speed(paths: Paths, settings: Settings) -> Iterator[Check]:
+    """How fast Kazeia's own voice is here, where it speaks."""
+    from kazeia_desktop.tts.qwen3_advice import slowness, told
+    from kazeia_desktop.tts.qwen3_tuning_store import measured_voice
+
+    try:
+        found = measured_voice(paths, settings)
+    except KazeiaError:  # told as the voice's own trouble
+        return
+    if found is None:
+        return
+    manifest, tuning = found
+    slow = None if tuning is None else slowness(tuning.rtf, tuning.generator_share, manifest.dtype)
+    advice = "" if slow is None else tr(slow.template, **slow.values)
+    notice = told(tuning)
+    yield Check("voice speed", slow is None, tr(notice.template, **notice.values), advice, essential=False)
 
 
 def _packages() -> Check:

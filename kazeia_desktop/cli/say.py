@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, pri
 from kazeia_desktop.errors import AudioFormatError, UsageError
 from kazeia_desktop.events import Event, Notice
 from kazeia_desktop.frames import Clause, FloatArray, IntArray, SpeechFrame
+from kazeia_desktop.pipeline.cushion import Cushion
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.translations import system_language, translate
@@ -110,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
         if sink is not None:
             sink.wait_played(_TURN, cancel)
         name = voice.name
+        if own is not None:
+            _tell_slow(own, said)
     if options.output is not None:
         write_wav(options.output, said.sound, said.rate_hz)
     if options.codes_out is not None:
@@ -185,6 +189,14 @@ def _tell(event: Event) -> None:
         sys.stderr.write(translate(event.template, system_language(), **event.values) + "\n")
 
 
+def _tell_slow(voice: "Qwen3Voice", said: "Said") -> None:
+    """One line where the voice is slower than it speaks."""
+    frames = sum(stats.frames for stats in said.stats)
+    elapsed_s = sum(stats.elapsed_s for stats in said.stats)
+    if frames >= FRAMES_PER_S and (notice := voice.slowness(elapsed_s * FRAMES_PER_S / frames)) is not None:
+        _tell(notice)
+
+
 @contextlib.contextmanager
 def _interrupt_sets(cancel: CancelToken) -> Iterator[None]:
     """Ctrl-C ends the speech at once, and what was said until then is still written and told."""
@@ -210,23 +222,38 @@ def _speak(
 ) -> Said:
     """All clauses; each frame goes to the loudspeaker as it comes."""
     said = Said(rate_hz=voice.sample_rate_hz)
-    resumed = time.perf_counter()
+    cushion = Cushion()
     for clause in clauses:
-        for frame in voice.synthesize(clause, cancel):
-            said.spent_s += time.perf_counter() - resumed
-            if len(frame.samples):
-                said.first_s = said.spent_s if said.first_s is None else said.first_s
-                said.sounds.append(frame.samples)
-                said.rate_hz = frame.sample_rate_hz
+        made = _made(voice, clause, cancel, said)
+        if sink is not None and own is not None:
+            made = cushion.frames(clause, made, own.pace, partial(_ahead_s, sink, said), cancel.wait)
+        for frame in made:
             if sink is not None:
                 sink.write(_ended(frame, clause), cancel)
-            resumed = time.perf_counter()
         if own is not None:
             said.stats.append(own.stats)
         if cancel.is_set():
             break
     said.cancelled = cancel.is_set()
     return said
+
+
+def _made(voice: SpeechSynthesizer, clause: Clause, cancel: CancelToken, said: Said) -> Iterator[SpeechFrame]:
+    """The clause's frames, kept and timed."""
+    resumed = time.perf_counter()
+    for frame in voice.synthesize(clause, cancel):
+        said.spent_s += time.perf_counter() - resumed
+        if len(frame.samples):
+            said.first_s = said.spent_s if said.first_s is None else said.first_s
+            said.sounds.append(frame.samples)
+            said.rate_hz = frame.sample_rate_hz
+        yield frame
+        resumed = time.perf_counter()
+
+
+def _ahead_s(sink: SpeechSink, said: Said) -> float:
+    """How long the loudspeaker still plays."""
+    return sum(part.total_samples - part.played_samples for part in sink.heard(_TURN)) / said.rate_hz
 
 
 def _ended(frame: SpeechFrame, clause: Clause) -> SpeechFrame:

@@ -1,13 +1,15 @@
 """`kazeia settings`: the same schema as the panel, on the command line."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from kazeia_desktop.cli.output import Subparsers, print_json, print_text
+from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type, shown_of
 from kazeia_desktop.settings.store import SettingsStore, with_value
-from kazeia_desktop.translations import LANGUAGES, system_language
+from kazeia_desktop.translations import LANGUAGES, system_language, translate
 
 
 def register(commands: Subparsers) -> None:
@@ -38,12 +40,14 @@ def _load(store: SettingsStore) -> Settings:
 
 def _report(settings: Settings, path: Path, as_json: bool) -> int:
     if as_json:
-        print_json({"path": str(path), "settings": settings.model_dump()})
+        print_json({"path": str(path), "settings": settings.model_dump(), "voice_measured": _measured_json(settings)})
         return 0
     language = LANGUAGES.index(system_language())
     print_text(str(path))
     for name, title in SECTION_TITLES.items():
         print_text(f"\n{title[language]}")
+        if name == "tts" and (line := _measured(settings)):
+            print_text(f"  # {line}")
         section = getattr(settings, name)
         for field_name, field in section_type(name).model_fields.items():
             shown = shown_of(field)
@@ -52,6 +56,31 @@ def _report(settings: Settings, path: Path, as_json: bool) -> int:
             written = str(value).lower() if isinstance(value, bool) else value if value != "" else '""'
             print_text(f"  {name}.{field_name} = {written}{unit}   # {shown.title[language]}")
     return 0
+
+
+def _measured(settings: Settings) -> str:
+    """What was measured of Kazeia's own voice, in one line; "" where it does not speak."""
+    from kazeia_desktop.tts.qwen3_advice import told
+    from kazeia_desktop.tts.qwen3_tuning_store import measured_voice
+
+    try:
+        found = measured_voice(Paths.from_environment(), settings)
+    except KazeiaError as error:
+        return error.told_in(system_language())
+    if found is None:
+        return ""
+    notice = told(found[1])
+    return translate(notice.template, system_language(), **notice.values)
+
+
+def _measured_json(settings: Settings) -> dict[str, object] | None:
+    from kazeia_desktop.tts.qwen3_tuning_store import measured_voice
+
+    try:
+        found = measured_voice(Paths.from_environment(), settings)
+    except KazeiaError:
+        return None
+    return None if found is None or found[1] is None else asdict(found[1])
 
 
 def _show(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kazeia_desktop.cli import voice_measure
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.errors import KazeiaError, ModelIncompatibleError, ModelMissingError, SettingsError, UsageError
 from kazeia_desktop.paths import Paths
@@ -20,7 +21,7 @@ _ENGINE = "qwen3"
 
 
 def register(commands: Subparsers) -> None:
-    """Add `voices list`, `voices add NAME FILE` and `voices remove NAME`."""
+    """Add `voices list`, `voices add NAME FILE`, `voices remove NAME` and `voices measure`."""
     parser = commands.add_parser("voices", help="list, add and remove voices", description="The voices of Kazeia.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="every voice", description="Every voice, with engine and licence.")
@@ -38,6 +39,7 @@ def register(commands: Subparsers) -> None:
     for action, run in ((listing, _list), (add, _add), (remove, _remove)):
         action.add_argument("--json", action="store_true", help="one JSON object on stdout")
         action.set_defaults(run=run)
+    voice_measure.register(actions)
 
 
 def _list(options: argparse.Namespace) -> int:

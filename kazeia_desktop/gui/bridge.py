@@ -80,6 +80,7 @@ class Host:
     choices: what can be chosen for a `choices_from` of the schema. Raises KazeiaError.
     half_duplex: whether the microphone is closed while Kazeia speaks.
     fetch_models: downloads the models that the settings name; reports (name, 0..1). Raises KazeiaError.
+    measured: what was measured of the voice on this machine, where something can be. Raises KazeiaError.
     """
 
     build: Callable[[Settings, Callable[[Event], None]], Engine]
@@ -87,6 +88,7 @@ class Host:
     choices: Callable[[str], Sequence[Choice]]
     half_duplex: Callable[[Settings], bool]
     fetch_models: Callable[[Settings, Callable[[str, float], None], CancelToken], None]
+    measured: Callable[[Settings], Notice | None] = lambda settings: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class EngineBridge(QObject):
     failed = Signal(object)  # Failed
     ready = Signal(object)  # EngineInfo
     choices_ready = Signal(str, object)  # choices_from, tuple[Choice, ...]
+    measured_ready = Signal(object)  # Notice or None
 
     _arrived = Signal(object)
 
@@ -181,6 +184,10 @@ class EngineBridge(QObject):
     def request_choices(self, kind: str) -> None:
         """Look up what can be chosen; `choices_ready` tells."""
         self._slow.do(lambda: self._look_up(kind))
+
+    def request_measured(self) -> None:
+        """Look up what was measured of the voice; `measured_ready` tells."""
+        self._slow.do(self._look_up_measured)
 
     def close(self, timeout_s: float = CLOSE_S) -> bool:
         """Save, stop everything and wait. Returns whether every thread has ended."""
@@ -308,6 +315,14 @@ class EngineBridge(QObject):
             found = ()
         self._post(("choices", kind, found))
 
+    def _look_up_measured(self) -> None:
+        try:
+            found = self._host.measured(self._settings)
+        except KazeiaError as error:
+            _log.info("nothing is known of the voice: %s", error)
+            found = None
+        self._post(("measured", found))
+
     def _tell_info(self, engine: Engine) -> None:
         self._post(EngineInfo(engine.voice_name, dict(engine.placement), self._host.half_duplex(self._settings)))
 
@@ -378,6 +393,8 @@ class EngineBridge(QObject):
                 self.ready.emit(item)
             case ("choices", str(kind), tuple(found)):
                 self.choices_ready.emit(kind, found)
+            case ("measured", notice):
+                self.measured_ready.emit(notice)
 
 
 def _reason(error: BaseException) -> dict[str, object]:

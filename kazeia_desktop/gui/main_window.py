@@ -133,6 +133,7 @@ class MainWindow(QMainWindow):
         self.panel.close_wanted.connect(lambda: self.show_settings(False))
         self.panel.settings_changed.connect(self.apply)
         self.panel.choices_wanted.connect(bridge.request_choices)
+        self.panel.measured_wanted.connect(bridge.request_measured)
 
         bridge.state_changed.connect(self._state_changed)
         bridge.load_progress.connect(self._load_progress)
@@ -147,6 +148,7 @@ class MainWindow(QMainWindow):
         bridge.failed.connect(self._failed)
         bridge.ready.connect(self._ready)
         bridge.choices_ready.connect(self.panel.set_choices)
+        bridge.measured_ready.connect(self.panel.set_measured)
 
         QApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
         for keys, act in (

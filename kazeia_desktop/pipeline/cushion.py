@@ -83,19 +83,22 @@ class Cushion:
                 yield frame
             else:
                 held.append(frame)
-                flowing = seconds > 0 and self._may_begin(run, now - began, ahead_s(), wait)
+                flowing = seconds > 0 and self._may_begin(run, now - began, ahead_s, wait)
                 if flowing:
                     yield from held
                     held = []
             if frame.end_of_clause:
                 self._learn(clause, run)
 
-    def _may_begin(self, run: "_Run", held_s: float, ahead_s: float, wait: Callable[[float], object]) -> bool:
+    def _may_begin(
+        self, run: "_Run", held_s: float, ahead_s: Callable[[], float], wait: Callable[[float], object]
+    ) -> bool:
         """Whether to let go; may wait for less than half a piece's time first."""
         delay = run.delay_s()
         if delay is None:
             return False
-        delay -= ahead_s
+        if delay > 0.0:
+            delay -= ahead_s()
         self.expected_wait_s = held_s + max(0.0, delay)
         if delay <= 0.0 or held_s >= LONGEST_WAIT_S:
             return True

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from kazeia_desktop.audio.base import SpeechSink
@@ -90,11 +91,13 @@ class SpeakStage:
             return
         if clause.spoken:
             turn.marks.set("tts_start", time.monotonic())
-        pace = self.synthesizer.pace if isinstance(self.synthesizer, MeasuredVoice) else None
-        sink, rate = self._sink, self.synthesizer.sample_rate_hz
+        voice, sink = self.synthesizer, self._sink
         try:
-            made = self._made(turn, clause, self.synthesizer)
-            for frame in self._cushion.frames(clause, made, pace, lambda: _ahead_s(sink, turn, rate), turn.cancel.wait):
+            made = self._made(turn, clause, voice)
+            if isinstance(voice, MeasuredVoice):
+                ahead_s = partial(_ahead_s, sink, turn, voice.sample_rate_hz)
+                made = self._cushion.frames(clause, made, voice.pace, ahead_s, turn.cancel.wait)
+            for frame in made:
                 self._write(turn, clause, frame, sink)
         except Cancelled:
             return

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kazeia_desktop import __version__
-from kazeia_desktop.formats.voice_manifest import VoiceManifest
+from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.paths import Paths
-from kazeia_desktop.runtime.cores import Cores
+from kazeia_desktop.runtime.cores import Cores, read_cores
+from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.tts.qwen3_tuning import Team, Tuning
+from kazeia_desktop.tts.voice_store import own_voice_dir
+from kazeia_desktop.tts.voices import engine_of
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +93,23 @@ class TuningStore:
             temporary.replace(self.file)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def measured_voice(paths: Paths, settings: Settings) -> tuple[VoiceManifest, Tuning | None] | None:
+    """The converted model that the settings name, and what was measured of it; None where there is none, or another
+    engine is to speak.
+
+    Raises:
+        ModelError: it is named and not there, or damaged.
+    """
+    tts = settings.tts
+    if tts.engine not in ("auto", "qwen3") or (tts.engine == "auto" and engine_of(tts.voice)):
+        return None
+    folder = own_voice_dir(paths, settings)
+    if folder is None:
+        return None
+    manifest = load_manifest(folder)
+    return manifest, TuningStore.of(paths, read_cores()).get(manifest, tts.talker)
 
 
 def _tuning(record: object) -> Tuning | None:

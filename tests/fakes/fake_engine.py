@@ -10,6 +10,7 @@ from kazeia_desktop.events import (
     ClauseStarted,
     Event,
     LoadProgress,
+    Notice,
     ReplyDelta,
     State,
     StateChanged,
@@ -136,6 +137,7 @@ class FakeHost:
     saved: list[Settings] = field(default_factory=list)
     fetched: list[Settings] = field(default_factory=list)
     looked_up: list[str] = field(default_factory=list)
+    measured: Notice | None = None
     hold: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -146,7 +148,10 @@ class FakeHost:
         return self.engines[-1]
 
     def host(self) -> Host:
-        return Host(self.build, self.save, self.choices, lambda settings: self.half_duplex, self.fetch)
+        return Host(
+            self.build, self.save, self.choices, lambda settings: self.half_duplex, self.fetch,
+            lambda settings: self.measured,
+        )  # fmt: skip
 
     def build(self, settings: Settings, emit: Callable[[Event], None]) -> FakeEngine:
         emit(LoadProgress("stt", 0.1))

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import SettingsError
+from kazeia_desktop.events import Notice
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.bridge import Choice
 from kazeia_desktop.gui.settings_panel.editors import Value
@@ -17,6 +18,7 @@ from kazeia_desktop.gui.words import Words
 from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type
 from kazeia_desktop.settings.store import with_value
 
+_VOICE: Final = "tts"
 _FIELDS_AT_ONCE: Final = 3
 """Fields made between two turns of the event loop, which must not stand still."""
 
@@ -27,6 +29,7 @@ class SettingsPanel(QWidget):
     settings_changed = Signal(object)  # Settings
     close_wanted = Signal()
     choices_wanted = Signal(str)
+    measured_wanted = Signal()
 
     def __init__(self, settings: Settings, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,6 +38,12 @@ class SettingsPanel(QWidget):
         self._tokens = tokens
         self.fields: dict[str, SettingField] = {}
         self._headings: dict[str, QLabel] = {}
+        self._measured: Notice | None = None
+        self.measured = QLabel()
+        self.measured.setObjectName("quiet")
+        self.measured.setWordWrap(True)
+        self.measured.setTextFormat(Qt.TextFormat.PlainText)
+        self.measured.hide()
         self._to_make: list[Callable[[], None]] = []
         self._wanted_section = ""
         self.setObjectName("panel")
@@ -124,6 +133,8 @@ class SettingsPanel(QWidget):
         heading.setContentsMargins(0, GRID if self._headings else 0, 0, 0)
         self._headings[section] = heading
         self._column.insertWidget(self._column.count() - 1, heading)
+        if section == _VOICE:
+            self._column.insertWidget(self._column.count() - 1, self.measured)
 
     def _make_field(self, section: str, name: str) -> None:
         key = f"{section}.{name}"
@@ -136,6 +147,18 @@ class SettingsPanel(QWidget):
     def _ask_for_choices(self) -> None:
         for kind in dict.fromkeys(f.choices_from for f in self.fields.values() if f.choices_from):
             self.choices_wanted.emit(kind)
+        self.measured_wanted.emit()
+
+    def set_measured(self, notice: Notice | None) -> None:
+        """What was measured of the voice, under its heading; None: nothing to tell."""
+        self._measured = notice
+        self._tell_measured()
+
+    def _tell_measured(self) -> None:
+        notice = self._measured
+        self.measured.setText("" if notice is None else self._words.told(notice.template, notice.values))
+        heading = self._headings.get(_VOICE)
+        self.measured.setVisible(notice is not None and heading is not None and heading.isVisibleTo(self))
 
     def set_choices(self, kind: str, found: tuple[Choice, ...]) -> None:
         """What the machine has, for the fields that asked for it."""
@@ -160,6 +183,8 @@ class SettingsPanel(QWidget):
         if changed != self._settings:
             self._settings = changed
             self.settings_changed.emit(changed)
+            if key.startswith(f"{_VOICE}."):
+                self.measured_wanted.emit()
         field.show_value(self._value(key))
 
     # Finding
@@ -186,6 +211,7 @@ class SettingsPanel(QWidget):
                 found.add(section)
         for section, heading in self._headings.items():
             heading.setVisible(section in found)
+        self._tell_measured()
         self.nothing.setVisible(bool(self.fields) and not found)
 
     # Theme and language
@@ -210,3 +236,4 @@ class SettingsPanel(QWidget):
             heading.setText(self._words.of(SECTION_TITLES[section]))
         for field in self.fields.values():
             field.retranslate()
+        self._tell_measured()
