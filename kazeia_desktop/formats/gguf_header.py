@@ -4,6 +4,7 @@ Source: ggml's docs/gguf.md and gguf.cpp, whose rules are these.
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -53,11 +54,16 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True)
 class HeaderArray:
-    """An array whose items are still in the header's bytes."""
+    """An array whose items are still in the header's bytes.
+
+    Attributes:
+        starts: of each item, where these are strings: of its length, which stands before it.
+    """
 
     kind: int
     count: int
     start: int
+    starts: Sequence[int] = ()
 
 
 class Header:
@@ -117,17 +123,19 @@ class Header:
         # Not refused: an author's name in another encoding does no harm where it is not shown.
         return raw.decode("utf-8", "surrogateescape")
 
-    def skip_texts(self, count: int, part: str) -> None:
-        """Past `count` strings; the loop of a vocabulary of 150,000."""
+    def skip_texts(self, count: int, part: str) -> list[int]:
+        """Past `count` strings, whose starts it returns; the loop of a vocabulary of 150,000."""
         data, at, unpack = self.data, self.at, U64.unpack_from
-        known = len(data)
+        known, starts = len(data), []
         for _ in range(count):
+            starts.append(at)
             if at + 8 > known:
                 known = self._grow(at, 8, part)
             at += 8 + unpack(data, at)[0]
             if at > known:
                 known = self._grow(at, 0, part)
         self.at = at
+        return starts
 
     def _grow(self, at: int, count: int, part: str) -> int:
         self.at = at
@@ -196,10 +204,9 @@ def _read_value(header: Header, key: str, kind: int) -> Value | HeaderArray:
             raise key_problem(header.path, key, "array length", length, f"<= {(header.size - header.at) // size}")
         start = header.at
         if item == STRING:
-            header.skip_texts(length, "value")
-        else:
-            header.need(length * size, "value")
-            header.at += length * size
+            return HeaderArray(item, length, start, header.skip_texts(length, "value"))
+        header.need(length * size, "value")
+        header.at += length * size
         return HeaderArray(item, length, start)
     if kind not in SCALARS:
         raise key_problem(header.path, key, "type", kind, "0..12")

@@ -264,25 +264,32 @@ def _check_tokens(file: GgufFile, told: VoiceDescription, table: TokenTable) -> 
     for name, found in ((_TOKENS, len(tokens)), (_TOKEN_TYPES, len(types))):
         if found != n_rows + told.talker.vocab:
             raise key_problem(file.path, name, "length", found, n_rows + told.talker.vocab)
-    rows: dict[str, int] = {}
-    for row, token in enumerate(tokens):
-        if not token:
-            raise key_problem(file.path, f"{_TOKENS}[{row}]", "value", repr(token), "1...")
-        if rows.setdefault(token, row) != row:
-            raise key_problem(file.path, f"{_TOKENS}[{row}]", "value", token, f"!= {_TOKENS}[{rows[token]}]")
+    rows = dict(zip(tokens, range(len(tokens)), strict=True))
+    if "" in rows or len(rows) != len(tokens):
+        raise _repeated_token(file, tokens)
     for letter in _byte_letters():
         if rows.get(letter, n_rows) >= n_rows:
             raise key_problem(file.path, _TOKENS, "value", "-", letter)
     for name, token in _ROLES.items():
         if tokens[told.ids[name]] != token:
             raise key_problem(file.path, f"{_TOKENS}[{told.ids[name]}]", "value", tokens[told.ids[name]], token)
-    for row, kind in enumerate(types):
-        if kind not in TOKEN_TYPES:
-            raise key_problem(file.path, f"{_TOKEN_TYPES}[{row}]", "value", kind, ", ".join(map(str, TOKEN_TYPES)))
+    if set(types) - set(TOKEN_TYPES):
+        row, kind = next((row, kind) for row, kind in enumerate(types) if kind not in TOKEN_TYPES)
+        raise key_problem(file.path, f"{_TOKEN_TYPES}[{row}]", "value", kind, ", ".join(map(str, TOKEN_TYPES)))
     for index, merge in enumerate(merges):
-        left, _, right = merge.partition(" ")
-        if not left or not right or " " in right:
+        if merge.count(" ") != 1 or merge[0] == " " or merge[-1] == " ":
             raise key_problem(file.path, f"{_MERGES}[{index}]", "value", repr(merge), "a b")
+
+
+def _repeated_token(file: GgufFile, tokens: list[str]) -> ModelCorruptError:
+    """For the first token that is empty, or there before."""
+    rows: dict[str, int] = {}
+    for row, token in enumerate(tokens):
+        if not token:
+            return key_problem(file.path, f"{_TOKENS}[{row}]", "value", repr(token), "1...")
+        if rows.setdefault(token, row) != row:
+            return key_problem(file.path, f"{_TOKENS}[{row}]", "value", token, f"!= {_TOKENS}[{rows[token]}]")
+    raise AssertionError("no token is empty or repeated")
 
 
 def _byte_letters() -> Iterator[str]:

@@ -161,6 +161,20 @@ def test_foreign_bytes_in_strings(tmp_path: Path) -> None:
         file.texts("names")
 
 
+@settings(max_examples=80, deadline=None)
+@given(items=st.lists(st.one_of(st.binary(max_size=6), st.text(max_size=300).map(str.encode)), max_size=30))
+def test_any_list_of_strings(items: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """As one by one: a NUL in a string, and a character cut by its end, are what they are."""
+    folder = tmp_path_factory.mktemp("texts")
+    file = opened(folder, with_keys(array("texts", 8, len(items), b"".join(text(item) for item in items))).build())
+    wrong = next((i for i, item in enumerate(items) if item.decode("utf-8", "replace").encode() != item), None)
+    if wrong is None:
+        assert file.texts("texts") == [item.decode() for item in items]
+    else:
+        with pytest.raises(ModelCorruptError, match=rf"texts\[{wrong}\]"):
+            file.texts("texts")
+
+
 def test_every_cut_is_told(tmp_path: Path) -> None:
     raw = sound().build()
     for length in range(len(raw) - 22):  # the last tensor ends 22 bytes before the padding
