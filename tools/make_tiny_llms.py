@@ -4,12 +4,13 @@
 
 They say nothing sensible, but each is loaded and run by llama.cpp's own code of its architecture: what a model
 of some gigabytes keeps, forgets and gives back can be tested in milliseconds. The same bytes on every machine.
-Their vocabulary is the 256 bytes, the signs of ChatML, and a few merges learnt from Kazeia's own persona.
+Their vocabulary is the 256 bytes, the signs of ChatML, and a few merges learnt from TEXT.
 
 Source: tensors and keys as llama.cpp's src/models/<architecture>.cpp asks for them; tokenizer as its
 llama-vocab.cpp reads it (byte-level BPE).
 """
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +21,6 @@ import numpy as np
 
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf_writer import GgufWriter, Key, TensorPlan
-from kazeia_desktop.llm.prompts import PERSONA
 
 WIDTH: Final = 64
 N_LAYERS: Final = 4
@@ -32,6 +32,12 @@ STATE: Final = 16  # of a recurrent head
 N_MERGES: Final = 120
 N_TRAINED: Final = 8192  # tokens of context that the models say they were trained for
 SPECIAL: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+TEXT: Final = (
+    "Le chat dort sur le tapis rouge et rêve d'une mer calme. Bonjour, comment t'appelles-tu ? Je m'appelle Kazeia, "
+    "je réponds à voix haute, en une phrase courte. Quelle heure est-il ? Il est trois heures et demie. "
+    "The cat sleeps on the red carpet and dreams of a quiet sea. What time is it? It is half past three. Thank you."
+)
 
 CHATML: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
@@ -60,7 +66,7 @@ def learn_merges(text: str, count: int) -> list[tuple[str, str]]:
     while len(merges) < count:
         pairs: Counter[tuple[str, str]] = Counter()
         for word, n in words.items():
-            for pair in zip(word, word[1:], strict=False):
+            for pair in itertools.pairwise(word):
                 pairs[pair] += n
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
         merges.append(best)
@@ -78,7 +84,7 @@ def learn_merges(text: str, count: int) -> list[tuple[str, str]]:
 
 def tokenizer_keys(template: str | None) -> tuple[Keys, int]:
     """Keys of the vocabulary, and its size."""
-    merges = learn_merges(" ".join(PERSONA.values()), N_MERGES)
+    merges = learn_merges(TEXT, N_MERGES)
     tokens = [*byte_signs(), *dict.fromkeys(a + b for a, b in merges), *SPECIAL]
     kinds = [1] * (len(tokens) - len(SPECIAL)) + [3] * len(SPECIAL)  # normal, control
     keys = [
@@ -269,7 +275,7 @@ MODELS: Final[dict[str, Callable[[], tuple[Keys, Tensors]]]] = {
 
 def _values(
     name: str, shape: tuple[int, ...], rng: np.random.Generator
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":  # noqa: E501
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
     """Spread wide enough that what was read before shows in what is said."""
     if name.endswith("ssm_a"):
         return -np.exp(rng.uniform(-2.0, 1.0, shape)).astype(np.float32)
@@ -309,7 +315,7 @@ def main(arguments: list[str]) -> None:
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     for name in arguments[1:] or MODELS:
-        print(write_model(folder / f"tiny-{name}.gguf", name))
+        sys.stdout.write(f"{write_model(folder / f'tiny-{name}.gguf', name)}\n")
 
 
 if __name__ == "__main__":
