@@ -26,6 +26,14 @@ def _catalogue(language: str) -> dict[str, str]:
     return messages
 
 
+class _Comma(float):
+    """A number as it is written in French, where the template does not say how."""
+
+    def __format__(self, spec: str) -> str:
+        written = super().__format__(spec)
+        return written if spec else written.replace(".", ",")
+
+
 def translate(template: str, language: str, /, **values: object) -> str:
     """Fill `template` with `values`, in `language`.
 
@@ -34,6 +42,8 @@ def translate(template: str, language: str, /, **values: object) -> str:
         language: "fr" or "en"; a template without a translation stays English.
     """
     sentence = _catalogue(language).get(template, template)
+    if language == "fr":
+        values = {name: _Comma(value) if isinstance(value, float) else value for name, value in values.items()}
     return sentence.format(**values) if values else sentence
 
 

@@ -44,13 +44,13 @@ def slowness(rtf: float, generator_share: float, dtype: str) -> Notice | None:
         return Notice(
             "Kazeia's own voice takes {rtf} times as long as it speaks on this machine, and no lighter weights would "
             "be fast enough. The light voice is: choose the engine “kokoro” in the settings, under Voice.",
-            {"rtf": f"{rtf:.1f}"},
+            {"rtf": round(rtf, 1)},
         )
     return Notice(
-        "Kazeia's own voice takes {rtf} times as long as it speaks on this machine. Its {dtype} weights would take "
-        "about {estimate} times: run `kazeia models convert` with --dtype {dtype}. The light voice is faster still: "
-        "choose the engine “kokoro” in the settings, under Voice.",
-        {"rtf": f"{rtf:.1f}", "dtype": better[0], "estimate": f"{better[1]:.1f}"},
+        "Kazeia's own voice takes {rtf} times as long as it speaks on this machine. With {dtype} weights it would "
+        "take about {estimate} times: run `kazeia models convert` with --dtype {dtype}. The light voice is faster "
+        "still: choose the engine “kokoro” in the settings, under Voice.",
+        {"rtf": round(rtf, 1), "dtype": better[0], "estimate": round(better[1], 1)},
     )
 
 
@@ -59,12 +59,12 @@ def told(tuning: Tuning | None) -> Notice:
     if tuning is None:
         return Notice("The voice's threads are not measured yet: Kazeia does it at the first quiet moment.", {})
     return Notice(
-        "Measured on this machine: {threads} threads and {codec_threads} for the codec are best, in pieces of {pieces} "
-        "frames; the voice takes {rtf} times as long as it speaks.",
+        "Measured on this machine: threads: {threads}, of the codec: {codec_threads}, frames a piece: {pieces}. The "
+        "voice takes {rtf} times as long as it speaks.",
         {
             "threads": tuning.team.generator,
             "codec_threads": tuning.team.codec,
             "pieces": ", ".join(map(str, tuning.ramp)),
-            "rtf": f"{tuning.rtf:.2f}",
+            "rtf": round(tuning.rtf, 2),
         },
     )

@@ -28,11 +28,11 @@ def test_it_stands_under_the_heading_in_both_languages(opened: Opener) -> None:
     panel = one.window.panel
     one.until(lambda: panel.measured.isVisibleTo(panel))
     assert "Mesuré sur cette machine" in panel.measured.text()
-    assert "1.17" in panel.measured.text() and "2 threads" in panel.measured.text()
+    assert "1,17" in panel.measured.text() and "2, du décodeur" in panel.measured.text()
     heading, first = panel._headings["tts"], panel.fields["tts.engine"]
     assert heading.y() < panel.measured.y() < first.y()
     switch(one, "en")
-    assert "Measured on this machine: 2 threads and 1 for the codec" in panel.measured.text()
+    assert "threads: 2, of the codec: 1" in panel.measured.text() and "1.17" in panel.measured.text()
 
 
 def test_without_a_voice_of_its_own_nothing_stands_there(opened: Opener) -> None:
@@ -57,7 +57,7 @@ def test_it_is_looked_up_again_when_the_panel_opens(opened: Opener) -> None:
     one.host.measured = told(TUNING)
     one.window.show_settings(False)
     one.window.show_settings(True)
-    one.until(lambda: "1.17" in panel.measured.text())
+    one.until(lambda: "1,17" in panel.measured.text())
 
 
 def test_a_slow_voice_is_told_in_the_quiet_line(opened: Opener) -> None:

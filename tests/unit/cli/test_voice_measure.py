@@ -67,7 +67,7 @@ def test_the_settings_tell(installed: Paths, capsys: pytest.CaptureFixture[str])
     assert "not measured yet" in capsys.readouterr().out
     keep(installed, SLOW)
     assert cli.main(["settings", "show"]) == 0
-    assert "# Measured on this machine: 2 threads and 1 for the codec" in capsys.readouterr().out
+    assert "# Measured on this machine: threads: 2, of the codec: 1" in capsys.readouterr().out
     assert cli.main(["settings", "show", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["voice_measured"]["rtf"] == 1.2
 
@@ -88,7 +88,7 @@ def test_the_doctor_tells_and_advises(installed: Paths) -> None:
     keep(installed, SLOW)
     (check,) = doctor._voice_speed(installed, Settings())
     assert not check.ok and not check.essential
-    assert "1.20 times" in check.detail
+    assert "1.2 times" in check.detail
     assert "q4_0" in check.advice and "kokoro" in check.advice
     keep(installed, Tuning(Team(2, 1), (1, 2, 4), 0.8, 0.6, 90.0))
     (check,) = doctor._voice_speed(installed, Settings())

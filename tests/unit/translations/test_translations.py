@@ -81,3 +81,8 @@ def test_translate_fills_fields() -> None:
         .told_in("fr")
         .startswith("Il n'y a pas de réglage 'x'")
     )
+
+
+def test_numbers_have_a_comma_in_french_where_the_template_does_not_say_how() -> None:
+    assert translate("{a} {b} {c:.1f} {d}", "fr", a=1.2, b=3, c=4.5, d="6.7") == "1,2 3 4.5 6.7"
+    assert translate("{a}", "en", a=1.2) == "1.2"

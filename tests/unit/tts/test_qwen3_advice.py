@@ -41,15 +41,15 @@ def test_the_advice_names_figures_and_the_light_voice(language: str) -> None:
     notice = slowness(1.24, 2 / 3, "q8_0")
     assert notice is not None
     line = translate(notice.template, language, **notice.values)
-    assert all(part in line for part in ("1.2", "q4_0", "0.9", "kokoro"))
+    assert all(part in line.replace(",", ".") for part in ("1.2", "q4_0", "0.9", "kokoro"))
     none = slowness(3.0, 2 / 3, "q8_0")
     assert none is not None
     line = translate(none.template, language, **none.values)
-    assert "3.0" in line and "kokoro" in line and "q4_0" not in line
+    assert "3.0" in line.replace(",", ".") and "kokoro" in line and "q4_0" not in line
 
 
 def test_what_was_measured_is_told() -> None:
     notice = told(Tuning(Team(2, 1), (1, 2, 4), 1.172, 0.6, 300.0))
     line = translate(notice.template, "en", **notice.values)
-    assert all(part in line for part in ("2 threads", "1 for the codec", "1, 2, 4", "1.17"))
+    assert all(part in line for part in ("threads: 2,", "codec: 1,", "1, 2, 4.", "1.17"))
     assert "not measured" in told(None).template

@@ -145,11 +145,11 @@ def test_a_trial_tells_the_speed(voice: Qwen3Voice) -> None:
 def test_slowness_is_of_the_clause_or_as_measured(voice: Qwen3Voice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before measuring, of a clause alone."""
     before = voice.slowness(1.1)
-    assert before is not None and before.values["rtf"] == "1.1"
+    assert before is not None and before.values["rtf"] == 1.1
     measures(monkeypatch, TUNING)
     voice.measure(CancelToken())
     told = voice.slowness()
-    assert told is not None and (told.values["rtf"], told.values["dtype"]) == ("1.2", "q4_0")
+    assert told is not None and (told.values["rtf"], told.values["dtype"]) == (1.2, "q4_0")
     assert voice.slowness(0.8) is None
 
 
