@@ -48,51 +48,53 @@ void plain(const std::byte* panels, std::size_t n_panels, const Activations& a, 
   }
 }
 
-/// Adds 4 columns of rows 4h to 4h + 3: weights [row][column] as int8.
-void add_group(int8x16_t w, int16x4_t x, int32x4_t* rows) {
-  const int16x8_t low = vmovl_s8(vget_low_s8(w));
-  const int16x8_t high = vmovl_s8(vget_high_s8(w));
-  rows[0] = vmlal_s16(rows[0], vget_low_s16(low), x);
-  rows[1] = vmlal_s16(rows[1], vget_high_s16(low), x);
-  rows[2] = vmlal_s16(rows[2], vget_low_s16(high), x);
-  rows[3] = vmlal_s16(rows[3], vget_high_s16(high), x);
-}
+/// 16-bit products, each of 4 columns of a row.
+template <std::size_t N>
+struct Sums {
+  int32x4_t row[N][kPanelRows];  // [vector][row]: by column modulo 4
 
-int32x4_t sums(const int32x4_t* rows) { return vpaddq_s32(vpaddq_s32(rows[0], rows[1]), vpaddq_s32(rows[2], rows[3])); }
+  static constexpr std::size_t kValues = 1;
+  static const std::int16_t* activations(const Activations& a) { return a.q; }
 
-/// unpack(quants of the block, group, half): the 16 weights of 4 columns of rows 4 * half to 4 * half + 3.
-template <class Unpack>
-void blocks(const std::byte* panels, WeightType type, std::size_t n_panels, const Activations& a, float* y,
-            std::size_t y_stride, Unpack unpack) {
-  const std::size_t n_blocks = a.n_in / kBlock;
-  const std::size_t block_bytes = row_bytes(type, kBlock) * kPanelRows;
-  const std::byte* block = panels;
-  for (std::size_t p = 0; p < n_panels; ++p) {
-    float32x4_t sum[kMaxVectors][2];
-    for (std::size_t v = 0; v < a.n_vectors; ++v) sum[v][0] = sum[v][1] = vdupq_n_f32(0.0F);
-    for (std::size_t b = 0; b < n_blocks; ++b, block += block_bytes) {
-      const std::byte* quants = block + kPanelRows * 2;
-      const float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(reinterpret_cast<const std::uint16_t*>(block)));
-      const float32x4_t w_scale[2] = {vcvt_f32_f16(vget_low_f16(half)), vcvt_f32_f16(vget_high_f16(half))};
-      for (std::size_t v = 0; v < a.n_vectors; ++v) {
-        const std::int16_t* q = a.q + v * a.n_in + b * kBlock;
-        int32x4_t rows[kPanelRows];
-        for (auto& row : rows) row = vdupq_n_s32(0);
-        for (std::size_t g = 0; g < kBlock / 4; ++g) {
-          const int16x4_t x = vld1_s16(q + g * 4);
-          add_group(unpack(quants, g, 0), x, rows);
-          add_group(unpack(quants, g, 1), x, rows + 4);
-        }
-        for (std::size_t h = 0; h < 2; ++h) {
-          const float32x4_t scale = vmulq_n_f32(w_scale[h], a.scale[v * n_blocks + b]);
-          sum[v][h] = vfmaq_f32(sum[v][h], scale, vcvtq_f32_s32(sums(rows + 4 * h)));
+  KAZEIA_INLINE void start(std::size_t v, int32x4_t first) {
+    for (auto& one : row[v]) one = vshrq_n_s32(first, 2);  // a multiple of 8: a quarter for each column is exact
+  }
+  KAZEIA_INLINE void add(const neon::Columns8& w, const std::int16_t* x, std::size_t stride) {
+    for (std::size_t group = 0; group < 2; ++group) {
+      for (std::size_t h = 0; h < 2; ++h) {
+        const int16x8_t low = vmovl_s8(vget_low_s8(w.of[group][h]));
+        const int16x8_t high = vmovl_s8(vget_high_s8(w.of[group][h]));
+        for (std::size_t v = 0; v < N; ++v) {
+          const int16x4_t four = vld1_s16(x + v * stride + 4 * group);
+          int32x4_t* of = row[v] + 4 * h;
+          of[0] = vmlal_s16(of[0], vget_low_s16(low), four);
+          of[1] = vmlal_s16(of[1], vget_high_s16(low), four);
+          of[2] = vmlal_s16(of[2], vget_low_s16(high), four);
+          of[3] = vmlal_s16(of[3], vget_high_s16(high), four);
         }
       }
     }
-    for (std::size_t v = 0; v < a.n_vectors; ++v) {
-      vst1q_f32(y + v * y_stride + p * kPanelRows, sum[v][0]);
-      vst1q_f32(y + v * y_stride + p * kPanelRows + 4, sum[v][1]);
-    }
+  }
+  [[nodiscard]] KAZEIA_INLINE int32x4_t rows(std::size_t v, std::size_t h) const {
+    const int32x4_t* of = row[v] + 4 * h;
+    return vpaddq_s32(vpaddq_s32(of[0], of[1]), vpaddq_s32(of[2], of[3]));
+  }
+};
+
+/// At most two vectors at a time, for their sums to stay in registers; panel by panel, so that the second time the
+/// weights come from the cache.
+template <class Format>
+void blocks(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
+  if (a.n_vectors == 1) return neon::multiply<Format, Sums<1>, 1>(panels, n_panels, a, y, y_stride);
+  if (a.n_vectors == 2) return neon::multiply<Format, Sums<2>, 2>(panels, n_panels, a, y, y_stride);
+  Activations rest = a;
+  rest.n_vectors -= 2;
+  rest.q += 2 * a.n_in;
+  rest.scale += 2 * a.n_in / kBlock;
+  rest.sum += 2 * a.n_in / kBlock;
+  for (std::size_t p = 0; p < n_panels; ++p, panels += Format::kBlockBytes * a.n_in / kBlock, y += kPanelRows) {
+    neon::multiply<Format, Sums<2>, 2>(panels, 1, a, y, y_stride);
+    blocks<Format>(panels, 1, rest, y + 2 * y_stride, y_stride);
   }
 }
 
@@ -117,18 +119,10 @@ void f16_neon(const std::byte* panels, std::size_t n_panels, const Activations& 
   plain<std::uint16_t>(panels, n_panels, a, y, y_stride);
 }
 void q8_0_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
-  blocks(panels, WeightType::q8_0, n_panels, a, y, y_stride,
-         [](const std::byte* block, std::size_t group, std::size_t half) {
-           return vld1q_s8(reinterpret_cast<const std::int8_t*>(block) + group * 32 + half * 16);
-         });
+  blocks<neon::Q8>(panels, n_panels, a, y, y_stride);
 }
 void q4_0_neon(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
-  blocks(panels, WeightType::q4_0, n_panels, a, y, y_stride,
-         [](const std::byte* block, std::size_t group, std::size_t half) {
-           const uint8x16_t both = vld1q_u8(reinterpret_cast<const std::uint8_t*>(block) + group / 2 * 32 + half * 16);
-           const uint8x16_t one = group % 2 == 0 ? vandq_u8(both, vdupq_n_u8(0x0F)) : vshrq_n_u8(both, 4);
-           return vsubq_s8(vreinterpretq_s8_u8(one), vdupq_n_s8(8));
-         });
+  blocks<neon::Q4>(panels, n_panels, a, y, y_stride);
 }
 
 }  // namespace kazeia::panel_matvec

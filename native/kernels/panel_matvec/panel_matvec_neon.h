@@ -1,4 +1,4 @@
-// What the NEON kernels with 8-bit products share. All but split_bytes() has internal linkage: each file is compiled
+// What the NEON kernels for q8_0 and q4_0 share. All but split_bytes() has internal linkage: each file is compiled
 // for processors of its own, and no other may get its functions.
 #pragma once
 
@@ -71,28 +71,31 @@ inline Scales scales(const std::byte* block) {
   return {{vcvt_f32_f16(vget_low_f16(half)), vcvt_f32_f16(vget_high_f16(half))}};
 }
 
-/// The product of N vectors, N a constant so that the sums stay in registers. Sums<N> holds a block's integer sums:
-///   start(v, first)                those of vector v, from 0 for high bytes and `first` for low ones
-///   add(w, x, stride)              8 columns of all vectors; vector v's bytes are at x + v * stride
+/// The product of N vectors, N a constant so that the sums stay in registers. Sums holds a block's integer sums:
+///   activations(a), kValues        what it multiplies, and how many of these make an activation
+///   start(v, first)                those of vector v, from `first`
+///   add(w, x, stride)              8 columns of all vectors; vector v's activations are at x + v * stride
 ///   rows(v, h)                     vector v's exact sums of the rows 4h to 4h + 3
 template <class Format, class Sums, std::size_t N>
 void multiply(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   const std::size_t n_blocks = a.n_in / kBlock;
-  const std::int8_t* bytes = split_bytes(a);
+  const auto* activations = Sums::activations(a);
   const std::byte* block = panels;
   for (std::size_t p = 0; p < n_panels; ++p) {
     float32x4_t sum[N][2];
     for (auto& of_vector : sum) of_vector[0] = of_vector[1] = vdupq_n_f32(0.0F);
     for (std::size_t b = 0; b < n_blocks; ++b, block += Format::kBlockBytes) {
       const std::byte* quants = block + kPanelRows * 2;
-      const std::int8_t* x = bytes + 2 * b * kBlock;
+      const auto* x = activations + Sums::kValues * b * kBlock;
       Sums sums;
       for (std::size_t v = 0; v < N; ++v) sums.start(v, Format::start(a.sum + v * n_blocks + b));
       if constexpr (N <= 2) {
-        for (std::size_t c = 0; c < kBlock / 8; ++c) sums.add(Format::columns(quants, c), x + 16 * c, 2 * a.n_in);
+        for (std::size_t c = 0; c < kBlock / 8; ++c)
+          sums.add(Format::columns(quants, c), x + Sums::kValues * 8 * c, Sums::kValues * a.n_in);
       } else {  // with all loads at once, registers would not do
         KAZEIA_ROLLED
-        for (std::size_t c = 0; c < kBlock / 8; ++c) sums.add(Format::columns(quants, c), x + 16 * c, 2 * a.n_in);
+        for (std::size_t c = 0; c < kBlock / 8; ++c)
+          sums.add(Format::columns(quants, c), x + Sums::kValues * 8 * c, Sums::kValues * a.n_in);
       }
       const Scales scale = scales(block);
       for (std::size_t v = 0; v < N; ++v) {

@@ -10,6 +10,9 @@ struct Sums {
   int32x4_t high[N][2];  // [vector][h]: rows 4h to 4h + 3
   int32x4_t low[N][2];
 
+  static constexpr std::size_t kValues = 2;
+  static const std::int8_t* activations(const Activations& a) { return split_bytes(a); }
+
   KAZEIA_INLINE void start(std::size_t v, int32x4_t first) {
     high[v][0] = high[v][1] = vdupq_n_s32(0);
     low[v][0] = low[v][1] = first;

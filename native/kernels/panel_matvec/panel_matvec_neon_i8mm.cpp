@@ -11,6 +11,9 @@ template <std::size_t N>
 struct Sums {
   int32x4_t pair[N][4];  // [vector][pair of rows]: (row 0 high, low, row 1 high, low)
 
+  static constexpr std::size_t kValues = 2;
+  static const std::int8_t* activations(const Activations& a) { return split_bytes(a); }
+
   KAZEIA_INLINE void start(std::size_t v, int32x4_t first) {
     for (auto& one : pair[v]) one = vzip1q_s32(vdupq_n_s32(0), first);
   }
