@@ -36,6 +36,7 @@ TEXTS: Final = (
 )
 """About five seconds each; another one each round, so that no state kept of a text helps."""
 _WARM_UP: Final = ("Un instant, je me prépare.", 8)
+_LOADS: Final = 3
 _READ_GB_S: Final = 17.5
 _GFLOP_S: Final = 144.0
 """What two AVX2 cores of the reference machine reach: a probe that found less was disturbed."""
@@ -53,7 +54,8 @@ def register(kinds: Subparsers) -> None:
     parser = kinds.add_parser(
         "tts",
         help="time Kazeia's own voice beside its peer",
-        description="Speed and memory of Kazeia's own voice beside qwentts.cpp, or a check of what it says.",
+        description="Speed and memory of Kazeia's own voice beside qwentts.cpp, or a check of what it says. The time "
+        "to load it (load_s) is taken in fresh processes, from files that are in memory already.",
     )
     parser.add_argument("--model", type=Path, action="append", metavar="DIR", help="default: every installed one")
     parser.add_argument("--frames", type=int, default=60, metavar="N", help="of 80 ms, in each text")
@@ -94,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
     record: dict[str, Any] = {"frames": options.frames, "threads": options.threads, "rounds": options.rounds, **floor}
     for contest in contests:
         rounds = _rounds(contest, options)
-        record[contest.name] = _figures(rounds) | _floors(contest.model_dir, floor)
+        loading = {"load_s": _load_s(contest.model_dir, options.threads)}
+        record[contest.name] = _figures(rounds) | loading | _floors(contest.model_dir, floor)
         if options.profile:
             record[contest.name]["profile"] = _profile(rounds[OURS])
     others = None if busy_s is None else ((others_busy_s() or 0.0) - busy_s) / (time.monotonic() - started)
@@ -192,6 +195,15 @@ def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dic
         return {name: answers[name][1:] for name in engines}
 
 
+def _load_s(model_dir: Path, threads: int) -> float:
+    """Seconds to load ours, each time in a fresh process. The rounds before have read the files and packed weights."""
+    times = []
+    for _ in range(_LOADS):
+        with EngineProcess(OURS, model_dir, threads) as engine:
+            times.append(engine.load_ms / 1000)
+    return round(statistics.median(times), 3)
+
+
 @contextmanager
 def _without_peer(engines: dict[str, EngineProcess]) -> Iterator[None]:
     """A failure of the peer, which is the last of `engines`, is told and takes it out."""
@@ -266,6 +278,7 @@ def _tell(line: str) -> None:
 _COLUMNS: Final = (
     ("rtf", "RTF", 2), ("ttfa_ms", "first audio", 0), ("talker_ms", "talker", 1),
     ("code_predictor_ms", "code predictor", 1), ("codec_ms", "codec", 1), ("peak_rss_mb", "peak MB", 0),
+    ("load_s", "load (s)", 2),
 )  # fmt: skip
 
 
@@ -282,7 +295,7 @@ def _print(record: Mapping[str, Any], names: Sequence[str]) -> None:
         row = record[name]
         rows = [
             (f"{name} {OURS}", [(row[key], digits) for key, _, digits in _COLUMNS]),
-            (f"{name} {PEER}", [(row[f"peer_{key}"], digits) for key, _, digits in _COLUMNS]),
+            (f"{name} {PEER}", [(row.get(f"peer_{key}"), digits) for key, _, digits in _COLUMNS]),
             ("ratio", [(row.get(f"ratio_{key.removesuffix('_ms')}"), 2) for key, _, _ in _COLUMNS]),
             ("floor", [(row.get(f"floor_{key}"), 1) for key, _, _ in _COLUMNS]),
         ]

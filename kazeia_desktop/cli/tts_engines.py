@@ -167,6 +167,7 @@ def peak_rss_mb() -> float | None:
     return round(peak, 1)
 
 
+_MODULES: Final = {OURS: "kazeia_desktop.tts.qwen3", PEER: PEER_MODULE}
 _MAKERS: Final[dict[str, Callable[[Path, int], Voice]]] = {OURS: KazeiaVoice, PEER: QwenttsVoice}
 
 
@@ -210,6 +211,7 @@ def _own_stdout() -> TextIO:
 def main() -> None:
     """Serve standard input until its end."""
     answers = _own_stdout()
+    importlib.import_module(_MODULES[sys.argv[1]])  # before the time to load is taken
     for answer in serve(_MAKERS[sys.argv[1]], iter(sys.stdin.readline, "")):
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -24,7 +24,7 @@ if os.path.exists(job["model_dir"] + "/refused-" + name):
     answer(error="no such luck"); sys.exit()
 if os.path.exists(job["model_dir"] + "/broken-" + name):
     sys.exit("Segmentation of the fault")
-answer(load_ms=1.0)
+answer(load_ms=1250.0)
 rtf = {"kazeia": [1.0, 1.2, 1.1, 1.4, 1.5], "qwentts.cpp": [4.0, 5.0, 4.4, 4.2, 4.6]}[name]
 for line in sys.stdin:
     asked = json.loads(line)
@@ -40,6 +40,7 @@ FLOOR = {"read_gb_s": 20.0, "peak_gflop_s": 100.0, "probe": "none"}
 KEYS = {
     "rtf", "peer_rtf", "ratio_rtf", "ttfa_ms", "peer_ttfa_ms", "ratio_ttfa", "talker_ms", "code_predictor_ms",
     "codec_ms", "floor_talker_ms", "floor_code_predictor_ms", "floor_codec_ms", "peak_rss_mb", "peer_peak_rss_mb",
+    "load_s",
 }  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def test_medians_and_ratios_of_alternating_rounds(
     assert (row["talker_ms"], row["code_predictor_ms"], row["codec_ms"]) == (12.0, 24.0, 36.0)
     assert (row["peer_talker_ms"], row["peer_codec_ms"]) == (44.0, None)
     assert (row["peak_rss_mb"], row["peer_peak_rss_mb"]) == (1000.5, 1000.5)
-    assert (row["frames"], row["stops"]) == (60, ["budget"])
+    assert (row["frames"], row["stops"], row["load_s"]) == (60, ["budget"], 1.25)
     assert (row["drift"], row["throttled"]) == (0.5, True)
     assert (record["read_gb_s"], record["rounds"], record["threads"]) == (20.0, 5, 2)
     assert set(record["machine"]) == {"before", "after", "other_work_cores"}
@@ -192,8 +193,8 @@ def test_the_table_shows_figures_and_profile(
     assert run("--model", model, "--peer-model", peer, "--profile") == 0
     out = capfd.readouterr().out
     ours, its, ratio = [line for line in out.splitlines() if line.startswith(("q8_0", "ratio"))]
-    assert ours.split() == ["q8_0", "kazeia", "1.20", "120", "12.0", "24.0", "36.0", "1000"]
-    assert its.split() == ["q8_0", "qwentts.cpp", "4.40", "440", "44.0", "88.0", "-", "1000"]
+    assert ours.split() == ["q8_0", "kazeia", "1.20", "120", "12.0", "24.0", "36.0", "1000", "1.25"]
+    assert its.split() == ["q8_0", "qwentts.cpp", "4.40", "440", "44.0", "88.0", "-", "1000", "-"]
     assert ratio.split()[:3] == ["ratio", "0.27", "0.27"]
     assert "50 % slower" in out
     assert "of a frame: layers 10.80, waiting 1.50" in out
