@@ -14,15 +14,13 @@ import numpy as np
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.llm.llama_log import SPOKEN
+from kazeia_desktop.llm.spot import CPU, Spot, place_context
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
 
 _log = logging.getLogger(__name__)
 
-BATCH: Final = 512
-UBATCH: Final = 128
-"""Tokens of one graph: bounds the longest single matrix product, between two of which a cancel is seen."""
 _SEEN_AGAIN: Final = 8
 """Tokens that must agree before two stretches of a conversation count as the same."""
 _KV_TYPES: Final = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
@@ -43,20 +41,19 @@ def _abort_function() -> Any:  # noqa: ANN401 - a C function
 ABORT: Final = _abort_function()
 
 
-def context_params(model: Any, settings: LlmSettings) -> Any:  # noqa: ANN401 - C pointers and structs
+def context_params(model: Any, settings: LlmSettings, spot: Spot = CPU) -> Any:  # noqa: ANN401 - C pointers and structs
     """llama.cpp's parameters of a context, from the settings."""
     params = llama_cpp.llama_context_default_params()
     trained = int(llama_cpp.llama_model_n_ctx_train(model))
     params.n_ctx = min(settings.n_ctx, trained) if trained > 0 else settings.n_ctx
-    params.n_batch = BATCH
-    params.n_ubatch = UBATCH
-    params.n_threads = params.n_threads_batch = settings.threads
+    params.n_threads, params.n_threads_batch = settings.threads, settings.prefill_threads or settings.threads
     params.type_k = params.type_v = _KV_TYPES[settings.kv_type]
     wants_flash = settings.flash_attention or settings.kv_type != "f16"  # a quantised V needs it
     params.flash_attn_type = (
         llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if wants_flash else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     )
     params.no_perf = True
+    place_context(params, settings, spot)
     return params
 
 
@@ -67,6 +64,7 @@ class LlamaContext:
         model: llama.cpp's handle; stays the caller's, and loaded until `close`.
         n_tokens: of its vocabulary.
         share: tells how many cores the voice leaves; None: all.
+        spot: where it is computed.
     Raises:
         InferenceError: with llama.cpp's own reason.
 
@@ -75,14 +73,22 @@ class LlamaContext:
         n_ctx: how many it can hold: the setting's, at most what the model was trained for.
     """
 
-    def __init__(self, model: Any, n_tokens: int, settings: LlmSettings, share: CoreShare | None = None) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        model: Any,  # noqa: ANN401 - a C pointer
+        n_tokens: int,
+        settings: LlmSettings,
+        share: CoreShare | None = None,
+        spot: Spot = CPU,
+    ) -> None:
         self._settings = settings
         self._share = share
         self._n_tokens = n_tokens
-        self._threads = settings.threads
+        self._batch = settings.batch
+        self._threads = (0, 0)
         self._never = CancelToken()
         self.tokens: list[int] = []
-        self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings))
+        self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings, spot))
         if not self.handle:
             raise InferenceError(
                 "llama.cpp cannot make a context: {reason}", reason=SPOKEN.reason("not enough memory?")
@@ -122,8 +128,8 @@ class LlamaContext:
         shared = min(shared, len(prompt) - 1)  # the last token's logits are needed
         if not self.keep(shared):
             shared = 0
-        for at in range(shared, len(prompt), BATCH):
-            if cancel.is_set() or not self._decode(prompt[at : at + BATCH], cancel):
+        for at in range(shared, len(prompt), self._batch):
+            if cancel.is_set() or not self._decode(prompt[at : at + self._batch], cancel):
                 return at - shared
         return len(prompt) - shared
 
@@ -165,12 +171,12 @@ class LlamaContext:
 
     def _decode(self, tokens: Sequence[int], cancel: CancelToken) -> bool:
         """Compute some tokens; false when cancelled, with the context as it was before."""
-        threads = self._settings.threads
-        if self._share is not None:
-            threads = self._share.left(threads)
+        settings = self._settings
+        wanted = (settings.threads, settings.prefill_threads or settings.threads)
+        threads = wanted if self._share is None else (self._share.left(wanted[0]), self._share.left(wanted[1]))
         if threads != self._threads:
             self._threads = threads
-            llama_cpp.llama_set_n_threads(self.handle, self._threads, self._threads)
+            llama_cpp.llama_set_n_threads(self.handle, *threads)
         buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
         self._abort_with(cancel)
         try:

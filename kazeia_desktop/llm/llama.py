@@ -19,6 +19,7 @@ from kazeia_desktop.llm.context import LlamaContext, PutAway
 from kazeia_desktop.llm.gguf import check_header
 from kazeia_desktop.llm.llama_log import SPOKEN
 from kazeia_desktop.llm.sampling import TokenSampler, likeliest
+from kazeia_desktop.llm.spot import CPU, Spot, model_params
 from kazeia_desktop.llm.state_file import fingerprint, read_note, seal
 from kazeia_desktop.llm.vocabulary import Vocabulary
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -41,15 +42,17 @@ class LlamaModel:
     Args:
         path: a GGUF file.
         share: tells how many cores the voice leaves; None: all.
+        spot: where it is computed.
     Raises:
         ModelError: with llama.cpp's own reason in one line.
+        InferenceError: the device of `spot` is not there.
 
     Attributes:
         vocabulary: its tokens.
         context: what it has read.
     """
 
-    def __init__(self, path: Path, settings: LlmSettings, share: CoreShare | None = None) -> None:
+    def __init__(self, path: Path, settings: LlmSettings, share: CoreShare | None = None, spot: Spot = CPU) -> None:
         check_header(path)
         self.path = path
         self._settings = settings
@@ -58,14 +61,13 @@ class LlamaModel:
         self._fingerprint: bytes | None = None
         SPOKEN.forget()
         llama_cpp.llama_backend_init()
-        params = llama_cpp.llama_model_default_params()
-        params.n_gpu_layers = settings.gpu_layers
+        params, _kept = model_params(settings, spot)
         self._model: Any = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
             raise _load_error(path)
         self.vocabulary = Vocabulary(self._model)
         try:
-            self._context = LlamaContext(self._model, self.vocabulary.n_tokens, settings, share)
+            self._context = LlamaContext(self._model, self.vocabulary.n_tokens, settings, share, spot)
         except InferenceError as error:
             self.close()
             raise ModelIncompatibleError(
