@@ -43,18 +43,57 @@ void store_tail(float* x, std::size_t n, float32x4_t value) {
   std::memcpy(x, lanes, n * sizeof(float));
 }
 
-float dot(const float* a, const float* b, std::size_t n) {
-  float32x4_t sum0 = vdupq_n_f32(0.0F);
-  float32x4_t sum1 = vdupq_n_f32(0.0F);
+struct Eight {
+  float32x4_t low;
+  float32x4_t high;
+};
+
+Eight load8(const float* x) { return {vld1q_f32(x), vld1q_f32(x + kLanes)}; }
+
+Eight load8(const std::uint16_t* x) {
+  const float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(x));
+  return {vcvt_f32_f16(vget_low_f16(half)), vcvt_f32_f16(vget_high_f16(half))};
+}
+
+float value(float x) { return x; }
+float value(std::uint16_t x) { return half_to_float(x); }
+
+/// Four sums hide the latency of the multiply-add.
+template <class B>
+float dot_with(const float* a, const B* b, std::size_t n) {
+  float32x4_t sum[4] = {vdupq_n_f32(0.0F), vdupq_n_f32(0.0F), vdupq_n_f32(0.0F), vdupq_n_f32(0.0F)};
+  std::size_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    const Eight first = load8(b + i);
+    const Eight second = load8(b + i + 2 * kLanes);
+    sum[0] = vfmaq_f32(sum[0], vld1q_f32(a + i), first.low);
+    sum[1] = vfmaq_f32(sum[1], vld1q_f32(a + i + kLanes), first.high);
+    sum[2] = vfmaq_f32(sum[2], vld1q_f32(a + i + 2 * kLanes), second.low);
+    sum[3] = vfmaq_f32(sum[3], vld1q_f32(a + i + 3 * kLanes), second.high);
+  }
+  float total = vaddvq_f32(vaddq_f32(vaddq_f32(sum[0], sum[1]), vaddq_f32(sum[2], sum[3])));
+  for (; i < n; ++i) total += a[i] * value(b[i]);
+  return total;
+}
+
+float dot(const float* a, const float* b, std::size_t n) { return dot_with(a, b, n); }
+
+float dot_f16(const float* a, const std::uint16_t* b, std::size_t n) { return dot_with(a, b, n); }
+
+template <class X>
+void add_scaled_with(float* y, float a, const X* x, std::size_t n) {
   std::size_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    sum0 = vfmaq_f32(sum0, vld1q_f32(a + i), vld1q_f32(b + i));
-    sum1 = vfmaq_f32(sum1, vld1q_f32(a + i + kLanes), vld1q_f32(b + i + kLanes));
+    const Eight eight = load8(x + i);
+    vst1q_f32(y + i, vfmaq_n_f32(vld1q_f32(y + i), eight.low, a));
+    vst1q_f32(y + i + kLanes, vfmaq_n_f32(vld1q_f32(y + i + kLanes), eight.high, a));
   }
-  float sum = vaddvq_f32(vaddq_f32(sum0, sum1));
-  for (; i < n; ++i) sum += a[i] * b[i];
-  return sum;
+  for (; i < n; ++i) y[i] += a * value(x[i]);
 }
+
+void add_scaled(float* y, float a, const float* x, std::size_t n) { add_scaled_with(y, a, x, n); }
+
+void add_scaled_f16(float* y, float a, const std::uint16_t* x, std::size_t n) { add_scaled_with(y, a, x, n); }
 
 void rms_norm(const float* x, const float* weight, std::size_t n, float eps, float* out) {
   const float scale = 1.0F / std::sqrt(dot(x, x, n) / static_cast<float>(n) + eps);
@@ -98,12 +137,6 @@ void softmax(float* x, std::size_t n) {
   for (i = 0; i < n; ++i) x[i] /= sum;
 }
 
-void add_scaled(float* y, float a, const float* x, std::size_t n) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) vst1q_f32(y + i, vfmaq_n_f32(vld1q_f32(y + i), vld1q_f32(x + i), a));
-  for (; i < n; ++i) y[i] += a * x[i];
-}
-
 void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std::int32_t* sum) {
   for (std::size_t b = 0; b < n / 32; ++b, x += 32, q += 32) {
     float32x4_t largest4 = vdupq_n_f32(0.0F);
@@ -121,27 +154,6 @@ void quantize(const float* x, std::size_t n, std::int16_t* q, float* scale, std:
     sum[b] = 8 * vaddvq_s32(sum4);
     scale[b] = finite ? largest / static_cast<float>(kLargestQuant) : std::numeric_limits<float>::quiet_NaN();
   }
-}
-
-float32x4_t load_f16(const std::uint16_t* x) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x))); }
-
-float dot_f16(const float* a, const std::uint16_t* b, std::size_t n) {
-  float32x4_t sum0 = vdupq_n_f32(0.0F);
-  float32x4_t sum1 = vdupq_n_f32(0.0F);
-  std::size_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    sum0 = vfmaq_f32(sum0, vld1q_f32(a + i), load_f16(b + i));
-    sum1 = vfmaq_f32(sum1, vld1q_f32(a + i + kLanes), load_f16(b + i + kLanes));
-  }
-  float sum = vaddvq_f32(vaddq_f32(sum0, sum1));
-  for (; i < n; ++i) sum += a[i] * half_to_float(b[i]);
-  return sum;
-}
-
-void add_scaled_f16(float* y, float a, const std::uint16_t* x, std::size_t n) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) vst1q_f32(y + i, vfmaq_n_f32(vld1q_f32(y + i), load_f16(x + i), a));
-  for (; i < n; ++i) y[i] += a * half_to_float(x[i]);
 }
 
 void to_f16(const float* x, std::size_t n, std::uint16_t* out) {
