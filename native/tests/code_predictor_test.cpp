@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,82 @@ void test_figures(const Golden& golden, Isa isa) {
     CHECK(kazeia_test::same(more.logits.data(), one.logits.data(), more.logits.size()));
     CHECK(std::equal(more.greedy.begin(), more.greedy.end(), one.greedy.begin()));
     CHECK(std::equal(more.sampled.begin(), more.sampled.end(), one.sampled.begin()));
+  }
+}
+
+/// What one frame gets, alone and beside others: logits, codes, and where its generator stands.
+struct Answer {
+  std::vector<float> logits;
+  std::vector<std::int32_t> codes;
+  std::uint32_t next = 0;
+  bool finite = false;
+};
+
+bool equal(const Answer& a, const Answer& b) {
+  return kazeia_test::same(a.logits.data(), b.logits.data(), a.logits.size()) && a.codes == b.codes &&
+         a.next == b.next && a.finite == b.finite;
+}
+
+std::vector<Answer> predict_at_once(const Golden& golden, CodePredictor& predictor,
+                                    const std::vector<std::size_t>& which) {
+  static const SamplerOptions kOptions[] = {kUsual, kGreedy, {0.7F, 0, 0.9F, 1.0F}};
+  std::vector<Answer> answers(which.size());
+  std::vector<Pcg32> random;
+  std::vector<kazeia::CodePredictorFrame> frames(which.size());
+  for (const std::size_t frame : which) random.emplace_back(frame);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    answers[i].logits.resize(golden.shape.n_codebooks * golden.shape.vocab);
+    answers[i].codes.resize(golden.shape.n_codebooks);
+    const std::int32_t* fed = golden.fed(which[i]);
+    frames[i] = {golden.state(which[i]),  fed[0],
+                 &kOptions[which[i] % 3], &random[i],
+                 answers[i].codes.data(), which[i] == 4 ? fed + 1 : nullptr,
+                 answers[i].logits.data()};
+  }
+  predictor.predict(frames.data(), frames.size());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    answers[i].next = random[i].next();
+    answers[i].finite = frames[i].finite;
+  }
+  return answers;
+}
+
+/// Frames of several sequences at once: the same bits as alone, in any company, for any number of threads.
+void test_at_once(const Golden& golden, Isa isa) {
+  CHECK(kazeia::select_isa(kazeia::isa_name(isa)).empty());
+  const CodePredictorModel model(golden.shape, golden.set.tensors());
+  std::vector<Answer> alone;
+  for (unsigned n_threads = 1; n_threads <= kMostThreads; ++n_threads) {
+    ThreadTeam team(n_threads);
+    CodePredictor predictor(model, team);
+    if (alone.empty()) {
+      for (std::size_t i = 0; i < kFewFrames; ++i) alone.push_back(predict_at_once(golden, predictor, {i}).front());
+    }
+    for (const std::vector<std::size_t>& which :
+         std::vector<std::vector<std::size_t>>{{0, 1, 2, 3}, {4, 3, 2}, {1, 4}, {3, 0, 4, 1}, {2}}) {
+      const std::vector<Answer> together = predict_at_once(golden, predictor, which);
+      for (std::size_t i = 0; i < which.size(); ++i) CHECK(together[i].finite && equal(together[i], alone[which[i]]));
+    }
+    // One that is not finite spoils no other.
+    std::vector<float> broken(golden.shape.talker_hidden, std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::int32_t> codes(2 * golden.shape.n_codebooks);
+    Pcg32 random[2] = {Pcg32(0), Pcg32(0)};
+    std::vector<float> logits(alone[0].logits.size());
+    kazeia::CodePredictorFrame frames[2] = {{broken.data(), 0, &kGreedy, &random[0], codes.data()},
+                                            {golden.state(0), golden.fed(0)[0], &kUsual, &random[1],
+                                             codes.data() + golden.shape.n_codebooks, nullptr, logits.data()}};
+    predictor.predict(frames, 2);
+    CHECK(!frames[0].finite && frames[1].finite);
+    CHECK(kazeia_test::same(logits.data(), alone[0].logits.data(), logits.size()));
+    for (std::size_t n : {std::size_t{0}, CodePredictor::kMaxFrames + 1}) {
+      bool refused = false;
+      try {
+        predictor.predict(frames, n);
+      } catch (const std::invalid_argument&) {
+        refused = true;
+      }
+      CHECK(refused);
+    }
   }
 }
 
@@ -283,7 +360,10 @@ int main(int argc, char** argv) {
     for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
       if (!entry.is_directory()) continue;
       const Golden golden(entry.path());
-      kazeia_test::each_isa([&](Isa isa) { test_figures(golden, isa); });
+      kazeia_test::each_isa([&](Isa isa) {
+        test_figures(golden, isa);
+        test_at_once(golden, isa);
+      });
       const std::string name = golden.set.name();
       const std::string type = name.substr(name.rfind('-') + 1);
       if (type == "f32") test_frame_embedding(golden);

@@ -24,15 +24,43 @@ std::vector<float> states(Decoder& decoder, ThreadTeam& team, std::size_t at_onc
   const std::size_t hidden = odd_shape().hidden;
   const std::vector<float> embeddings = kazeia_test::Random(2).values(kPositions * hidden);
   std::vector<float> found;
-  while (decoder.length() < kPositions) {
-    const std::size_t first = decoder.length();
+  while (decoder.sequence().length() < kPositions) {
+    const std::size_t first = decoder.sequence().length();
     const std::size_t n = std::min(at_once, kPositions - first);
     std::memcpy(decoder.input(), embeddings.data() + first * hidden, n * hidden * sizeof(float));
     team.run([&](unsigned worker) { decoder.forward(n, worker); });
-    CHECK(decoder.length() == first + n);
+    CHECK(decoder.sequence().length() == first + n);
     found.insert(found.end(), decoder.hidden(), decoder.hidden() + n * hidden);
   }
   return found;
+}
+
+/// Two sequences at once, several positions of each: the same bits as alone.
+void test_two_sequences(const DecoderModel& model, bool kv_f32, const std::vector<float>& want) {
+  const std::size_t hidden = odd_shape().hidden;
+  const std::vector<float> embeddings = kazeia_test::Random(2).values(kPositions * hidden);
+  for (unsigned n_threads : {1U, 3U}) {
+    ThreadTeam team(n_threads);
+    Decoder decoder(model, team, kPositions, kv_f32);
+    kazeia::Sequence other(odd_shape(), 9, kv_f32);
+    bool right = true;
+    // The same sequence twice, the second one behind: 3 positions and 1, in both orders.
+    for (std::size_t round = 0; round < 7; ++round) {
+      std::vector<kazeia::Sequence*> owners(4, &decoder.sequence());
+      owners[round % 2 == 0 ? 3 : 0] = &other;
+      std::size_t first = 3 * round;
+      std::vector<std::size_t> at;
+      for (const auto* owner : owners) at.push_back(owner == &other ? round : first++);
+      for (std::size_t v = 0; v < 4; ++v) {
+        std::memcpy(decoder.input() + v * hidden, embeddings.data() + at[v] * hidden, hidden * sizeof(float));
+      }
+      team.run([&](unsigned worker) { decoder.forward(owners.data(), 4, worker); });
+      for (std::size_t v = 0; v < 4; ++v) {
+        right = right && kazeia_test::same(decoder.hidden() + v * hidden, want.data() + at[v] * hidden, hidden);
+      }
+    }
+    CHECK(right && decoder.sequence().length() == 21 && other.length() == 7);
+  }
 }
 
 /// Root of the mean square of a - b, of b's.
@@ -57,21 +85,22 @@ void test_isa(Isa isa) {
       for (unsigned n_threads : {1U, 2U, 5U}) {
         ThreadTeam team(n_threads);
         Decoder decoder(model, team, kPositions, kv_f32);
-        CHECK(decoder.n_positions() == kPositions && decoder.length() == 0);
+        CHECK(decoder.sequence().n_positions() == kPositions && decoder.sequence().length() == 0);
         // One by one, in groups, and again after a reset: the same bits, for every number of threads.
         for (std::size_t at_once : {1, 3, 5, 16}) {
-          decoder.reset();
+          decoder.sequence().reset();
           const std::vector<float> found = states(decoder, team, at_once);
           if (want.empty()) want = found;
           CHECK(found.size() == want.size() && kazeia_test::same(found.data(), want.data(), want.size()));
         }
         // What was forgotten leaves no trace.
-        decoder.truncate(kPositions + 1);
-        CHECK(decoder.length() == kPositions);
-        decoder.truncate(6);
+        decoder.sequence().truncate(kPositions + 1);
+        CHECK(decoder.sequence().length() == kPositions);
+        decoder.sequence().truncate(6);
         const std::vector<float> rest = states(decoder, team, 7);
         CHECK(kazeia_test::same(rest.data(), want.data() + 6 * odd_shape().hidden, rest.size()));
       }
+      test_two_sequences(model, kv_f32, want);
       CHECK(std::isfinite(distance(want, want)) && distance(std::vector<float>(want.size()), want) > 0.99);
     }
     // binary16 keeps 11 bits.

@@ -1,6 +1,7 @@
 // The talker on Kazeia's kernels: its calls. That its figures are llama.cpp's is for Python's golden tests.
 #include "kazeia/native_talker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
@@ -100,6 +101,71 @@ void test_isa(Isa isa) {
   }
 }
 
+/// Sequences of different prompts and lengths that begin, go on and end at different times get the bits that each gets
+/// alone.
+void test_side_by_side(Isa isa) {
+  CHECK(kazeia::select_isa(kazeia::isa_name(isa)).empty());
+  constexpr std::size_t kSequences = NativeTalker::kMaxSequences;
+  const std::size_t n_embd = odd_shape().hidden;
+  for (const auto& pair : kazeia_test::kOddPairs) {
+    const OddWeights weights(pair[0], pair[1]);
+    const NativeTalkerModel model(odd_shape(), kOddVocab, weights.tensors());
+    for (bool kv_f32 : {false, true}) {
+      std::vector<float> embeds[kSequences];
+      std::vector<std::vector<float>> want[kSequences];  // after the prompt, and after each position
+      for (std::size_t s = 0; s < kSequences; ++s) {
+        embeds[s] = kazeia_test::Random(static_cast<std::uint32_t>(20 + s)).values(kPositions * n_embd);
+        ThreadTeam team(1);
+        NativeTalker alone(model, team, kPositions, kv_f32);
+        alone.prefill(embeds[s].data(), kPrefix + 1 + s, kPrefix);
+        want[s].push_back(last(alone));
+        for (std::size_t i = kPrefix + 1 + s; i < kPositions; ++i) {
+          alone.decode(embeds[s].data() + i * n_embd);
+          want[s].push_back(last(alone));
+        }
+      }
+      for (unsigned n_threads : {1U, 2U, 3U}) {
+        ThreadTeam team(n_threads);
+        NativeTalker talker(model, team, kPositions, kv_f32);
+        for (std::size_t s = 1; s < kSequences; ++s) talker.reserve(s, kPrompt);
+        std::vector<std::size_t> running;
+        std::size_t done[kSequences] = {};  // positions after the prompt
+        bool right = true;
+        const auto is = [&](std::size_t i, std::size_t s) {
+          const std::vector<float>& figures = want[s][done[s]];
+          return kazeia_test::same(talker.hidden(i), figures.data(), n_embd) &&
+                 kazeia_test::same(talker.logits(i), figures.data() + n_embd, kOddVocab);
+        };
+        std::vector<float> next(kSequences * n_embd);
+        for (std::size_t round = 0; round < 24; ++round) {
+          // One more begins every third round, at the front or at the back; one that is done begins again.
+          if (round % 3 == 0 && running.size() < kSequences) {
+            std::size_t s = 0;
+            while (std::find(running.begin(), running.end(), s) != running.end()) ++s;
+            talker.prefill(embeds[s].data(), kPrefix + 1 + s, kPrefix, s);
+            done[s] = 0;
+            right = right && is(0, s);
+            running.insert(round % 2 == 0 ? running.begin() : running.end(), s);
+          }
+          for (std::size_t i = 0; i < running.size(); ++i) {
+            const std::size_t s = running[i];
+            std::memcpy(next.data() + i * n_embd, embeds[s].data() + (kPrefix + 1 + s + done[s]) * n_embd,
+                        n_embd * sizeof(float));
+          }
+          talker.decode(running.data(), running.size(), next.data());
+          for (std::size_t i = 0; i < running.size(); ++i) {
+            ++done[running[i]];
+            right = right && is(i, running[i]);
+          }
+          running.erase(std::remove_if(running.begin(), running.end(), [&](std::size_t s) { return done[s] == 5 + s; }),
+                        running.end());
+        }
+        CHECK(right);
+      }
+    }
+  }
+}
+
 template <class Error, class Call>
 bool throws(const std::string& named, const Call& call) {
   try {
@@ -123,6 +189,32 @@ void test_refused() {
   const std::vector<float> before = last(talker);
   CHECK(throws<std::length_error>("longer", [&] { talker.decode(embeds.data()); }));
   CHECK(talker.length() == kPrompt && equal(last(talker), before));
+
+  // Further sequences: none without room, no number twice, none that is too long; then nothing is appended.
+  const std::size_t both[2] = {0, 1};
+  const std::size_t twice[2] = {1, 1};
+  talker.prefill(embeds.data(), 3, 2);
+  CHECK(throws<std::out_of_range>("sequence 1", [&] { talker.prefill(embeds.data(), 3, 1, 1); }));
+  CHECK(throws<std::out_of_range>("sequence 1", [&] { talker.decode(both, 2, embeds.data()); }));
+  CHECK(throws<std::out_of_range>("", [&] { talker.reserve(0, 3); }));
+  CHECK(throws<std::out_of_range>("", [&] { talker.reserve(NativeTalker::kMaxSequences, 3); }));
+  CHECK(throws<std::length_error>("", [&] { talker.reserve(1, kPrompt + 1); }));
+  talker.reserve(1, 4);
+  CHECK(throws<std::length_error>("longer than 4", [&] { talker.prefill(embeds.data(), 5, 1, 1); }));
+  talker.prefill(embeds.data(), 4, 1, 1);
+  CHECK(throws<std::length_error>("longer than 4", [&] { talker.decode(both, 2, embeds.data()); }));
+  CHECK(throws<std::invalid_argument>("", [&] { talker.decode(both, 0, embeds.data()); }));
+  CHECK(talker.length() == 3);
+  talker.reserve(1, 3);  // there is enough
+  CHECK(throws<std::length_error>("longer than 4", [&] { talker.decode(twice, 1, embeds.data()); }));
+  talker.reserve(1, 6);
+  talker.prefill(embeds.data(), 4, 1, 1);
+  CHECK(throws<std::invalid_argument>("twice", [&] { talker.decode(twice, 2, embeds.data()); }));
+  talker.decode(both, 2, embeds.data());
+  CHECK(talker.length() == 4);
+  talker.cancel();
+  CHECK(throws<Stopped>("cancelled", [&] { talker.decode(both, 2, embeds.data()); }));
+  CHECK(talker.length() == 0);
 
   for (const char* name : {"output.weight", "output_norm.weight", "blk.1.ffn_down.weight"}) {
     kazeia::TensorMap tensors = weights.tensors();
@@ -169,6 +261,7 @@ void test_cancel() {
 
 int main() {
   kazeia_test::each_isa(test_isa);
+  kazeia_test::each_isa(test_side_by_side);
   test_refused();
   test_cancel();
   return kazeia_test::summary();

@@ -52,9 +52,24 @@ struct CodePredictorTimes {
   std::int64_t sampling = 0;
 };
 
-/// One voice's state. One thread at a time; nothing is allocated per frame.
+/// One frame that is to be predicted. `options` and `random` are of its sequence alone.
+struct CodePredictorFrame {
+  const float* hidden = nullptr;  // [talker_hidden], the talker's final-normed state
+  std::int32_t code0 = 0;         // its token, below talker_vocab
+  const SamplerOptions* options = nullptr;
+  Pcg32* random = nullptr;
+  std::int32_t* codes = nullptr;         // out: [n_codebooks]
+  const std::int32_t* forced = nullptr;  // [n_codebooks]: fed instead of what was sampled
+  float* logits = nullptr;               // out, where asked for: [n_codebooks][vocab]
+  bool finite = true;                    // out: false when a logit is not
+};
+
+/// One voice's state. One thread at a time; nothing is allocated per frame, but by the first one.
 class CodePredictor {
  public:
+  /// Frames of different sequences that are predicted at once.
+  static constexpr std::size_t kMaxFrames = 4;
+
   /// The model and the team must outlive it.
   CodePredictor(const CodePredictorModel& model, ThreadTeam& team);
 
@@ -67,6 +82,10 @@ class CodePredictor {
   bool predict(const float* hidden, std::int32_t code0, const SamplerOptions& options, Pcg32& random,
                std::int32_t* codes, const std::int32_t* forced = nullptr, float* logits = nullptr);
 
+  /// n frames of different sequences, 1 to kMaxFrames, each weight read once for all. What one gets does not depend on
+  /// the others. Throws std::out_of_range on a code that is none, and std::invalid_argument on another n.
+  void predict(CodePredictorFrame* frames, std::size_t n);
+
   /// What the talker hears of a frame: the embeddings of its 16 codes, added in order, plus `text` (or nothing
   /// when null). The order matters: another one changes tokens. out: [talker_hidden].
   void frame_embedding(const std::int32_t* codes, const float* text, float* out) const;
@@ -74,16 +93,18 @@ class CodePredictor {
   CodePredictorTimes times;
 
  private:
-  void project(const float* in, float* out, unsigned worker);
+  void project(std::size_t n, unsigned worker);
+  void draw(CodePredictorFrame& frame, std::size_t index, std::size_t step, unsigned worker);
 
   const CodePredictorModel& model_;
   ThreadTeam& team_;
   Decoder decoder_;
-  Sampler sampler_;
-  std::vector<float> incoming_;     // [2][talker_hidden]
-  std::vector<float> logits_;       // [vocab]
-  std::vector<Rounded> rounded_;    // one a worker
-  mutable std::vector<float> row_;  // [talker_hidden]
+  std::vector<Sequence> sequences_;  // one a frame
+  std::vector<Sampler> samplers_;    // one a worker
+  std::vector<float> incoming_;      // [2 * kMaxFrames][talker_hidden]
+  std::vector<float> logits_;        // [kMaxFrames][vocab]
+  std::vector<Rounded> rounded_;     // one a worker
+  mutable std::vector<float> row_;   // [talker_hidden]
 };
 
 }  // namespace kazeia

@@ -4,6 +4,7 @@
 // Source: Qwen3 technical report, arXiv:2505.09388; RoPE: arXiv:2104.09864.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "kazeia/packed_matrix.h"
 #include "kazeia/thread_team.h"
+#include "kazeia/zero_memory.h"
 
 namespace kazeia {
 
@@ -81,39 +83,69 @@ class Rounded {
   std::vector<std::int32_t> sum_;
 };
 
-/// Keys and values of a sequence's first positions, put aside by Decoder::save().
+/// Keys and values of a sequence's first positions, put aside by Sequence::save().
 struct DecoderState {
   std::size_t length = 0;
   std::vector<float> f32;          // [2][layer][kv_head][length][head_dim]: keys, then values; where kv_f32
   std::vector<std::uint16_t> f16;  // likewise as binary16, otherwise
 };
 
-/// One sequence: its keys and values, and the buffers of a step. Used by one team at a time; nothing is
-/// allocated after the constructor.
-class Decoder {
+/// The keys and values of one sequence. Nothing is allocated after the constructor, but by save().
+class Sequence {
  public:
-  static constexpr std::size_t kMaxVectors = 16;
-
-  /// n_positions: the longest sequence. kv_f32: keys and values in float32, twice the memory of binary16.
-  /// The model and the team must outlive it.
-  Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions, bool kv_f32 = true);
+  /// n_positions: how long it can get. kv_f32: keys and values in float32, twice the memory of binary16.
+  Sequence(const DecoderShape& shape, std::size_t n_positions, bool kv_f32);
 
   void reset() { length_ = 0; }
   /// Forgets all positions from `length` on.
   void truncate(std::size_t length) { length_ = length < length_ ? length : length_; }
   /// The first `length` positions, at most length().
   [[nodiscard]] DecoderState save(std::size_t length) const;
-  /// Becomes the sequence that was saved, by this or another decoder of the same model and kv_f32.
+  /// Becomes the sequence that was saved, by this or another one of the same model and kv_f32.
   void restore(const DecoderState& state);
   [[nodiscard]] std::size_t length() const { return length_; }
   [[nodiscard]] std::size_t n_positions() const { return n_positions_; }
 
+ private:
+  friend class Decoder;
+
+  std::size_t n_heads_;  // of all layers: n_layers * n_kv_heads
+  std::size_t head_dim_;
+  std::size_t n_positions_;
+  std::size_t length_ = 0;
+  bool kv_f32_;
+  std::vector<float, ZeroMemory<float>> keys_;    // [layer][kv_head][position][head_dim], where kv_f32
+  std::vector<float, ZeroMemory<float>> values_;  // likewise
+  std::vector<std::uint16_t, ZeroMemory<std::uint16_t>> keys_f16_;    // likewise as binary16, otherwise
+  std::vector<std::uint16_t, ZeroMemory<std::uint16_t>> values_f16_;  // likewise
+};
+
+/// Steps sequences through the layers, several at once: the buffers of a step, and one sequence of its own. Used by one
+/// team at a time; nothing is allocated after the constructor.
+class Decoder {
+ public:
+  static constexpr std::size_t kMaxVectors = 16;
+
+  /// n_positions: of its own sequence, and the longest of all. The model and the team must outlive it.
+  Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions, bool kv_f32 = true);
+  ~Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  /// Its own sequence.
+  [[nodiscard]] Sequence& sequence() { return own_; }
+  [[nodiscard]] const Sequence& sequence() const { return own_; }
+
   /// Where the next positions' embeddings go: [kMaxVectors][hidden], overwritten by forward().
   float* input() { return x_.data(); }
 
-  /// Within team.run(), called by all workers: appends n positions (1 to 16) whose embeddings are in input().
-  /// After it, hidden() holds their final-normed states, ready for every worker.
-  void forward(std::size_t n, unsigned worker);
+  /// Within team.run(), called by all workers: appends n positions (1 to 16) whose embeddings are in input(), the i-th
+  /// to the sequence owners[i]; those of one sequence follow each other. Each weight is read once for every four of
+  /// them, and a sequence gets the same bits in any company. After it, hidden() holds their final-normed states, ready
+  /// for every worker.
+  void forward(Sequence* const* owners, std::size_t n, unsigned worker);
+  /// All to its own sequence.
+  void forward(std::size_t n, unsigned worker) { forward(own_owners_.data(), n, worker); }
   /// [kMaxVectors][hidden]
   [[nodiscard]] const float* hidden() const { return hidden_.data(); }
 
@@ -125,19 +157,20 @@ class Decoder {
     Rounded rounded;
   };
 
-  void attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scratch& scratch);
+  /// A vector of a step: whose it is, and where it stands there.
+  struct Place {
+    Sequence* sequence = nullptr;
+    std::size_t position = 0;
+  };
+
+  void attend(std::size_t layer, std::size_t kv_head, const Place* places, std::size_t n, Scratch& scratch);
   void normalize_and_rotate(float* head, const std::vector<float>& weight, std::size_t position) const;
 
   const DecoderModel& model_;
   ThreadTeam& team_;
-  const std::size_t n_positions_;
-  std::size_t length_ = 0;
-  const bool kv_f32_;
-  std::vector<float> keys_;                // [layer][kv_head][position][head_dim], where kv_f32
-  std::vector<float> values_;              // likewise
-  std::vector<std::uint16_t> keys_f16_;    // likewise as binary16, otherwise
-  std::vector<std::uint16_t> values_f16_;  // likewise
-  std::vector<float> cos_;                 // [position][head_dim / 2]
+  Sequence own_;
+  std::array<Sequence*, kMaxVectors> own_owners_;
+  std::vector<float> cos_;  // [position][head_dim / 2]
   std::vector<float> sin_;
   std::vector<float> x_;          // [kMaxVectors][hidden], the residual stream
   std::vector<float> queries_;    // [kMaxVectors][n_heads * head_dim]

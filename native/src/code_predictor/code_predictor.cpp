@@ -1,6 +1,7 @@
 #include "kazeia/code_predictor.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -54,75 +55,98 @@ CodePredictor::CodePredictor(const CodePredictorModel& model, ThreadTeam& team)
     : model_(model),
       team_(team),
       decoder_(model.decoder(), team, model.shape().n_codebooks + 1),
-      incoming_(2 * model.shape().talker_hidden),
-      logits_(model.shape().vocab),
+      sequences_(kMaxFrames, Sequence(model.decoder().shape(), model.shape().n_codebooks + 1, true)),
+      samplers_(team.size()),
+      incoming_(2 * kMaxFrames * model.shape().talker_hidden),
+      logits_(kMaxFrames * model.shape().vocab),
       row_(model.shape().talker_hidden) {
   const std::size_t largest = std::max(model.shape().talker_hidden, model.shape().decoder.hidden);
   for (unsigned worker = 0; worker < team.size(); ++worker) rounded_.emplace_back(largest);
 }
 
-// incoming_[0] and [1] hold n vectors of the talker's width; they go to the decoder's input.
-void CodePredictor::project(const float* in, float* out, unsigned worker) {
+// incoming_ holds n vectors of the talker's width; they go to the decoder's input.
+void CodePredictor::project(std::size_t n, unsigned worker) {
   const CodePredictorShape& shape = model_.shape();
+  float* out = decoder_.input();
   if (!model_.has_projection()) {
-    if (worker == 0) std::memcpy(out, in, shape.talker_hidden * sizeof(float));
+    if (worker == 0) std::memcpy(out, incoming_.data(), n * shape.talker_hidden * sizeof(float));
     return;
   }
   const auto panels = team_.share(model_.projection().n_panels(), worker);
-  rounded_[worker].multiply(model_.projection(), in, 1, panels.begin, panels.end, out, shape.decoder.hidden);
-  for (std::size_t i = panels.begin * kPanelRows; i < panels.end * kPanelRows; ++i) {
-    out[i] += model_.projection_bias()[i];
+  const std::size_t hidden = shape.decoder.hidden;
+  rounded_[worker].multiply(model_.projection(), incoming_.data(), n, panels.begin, panels.end, out, hidden);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t i = panels.begin * kPanelRows; i < panels.end * kPanelRows; ++i) {
+      out[v * hidden + i] += model_.projection_bias()[i];
+    }
   }
+}
+
+// The code of one frame from its logits, and the embedding that goes in next.
+void CodePredictor::draw(CodePredictorFrame& frame, std::size_t index, std::size_t step, unsigned worker) {
+  const CodePredictorShape& shape = model_.shape();
+  float* logits = logits_.data() + index * shape.vocab;
+  if (frame.logits != nullptr) std::copy_n(logits, shape.vocab, frame.logits + step * shape.vocab);
+  if (frame.options->repetition_penalty != 1.0F) {
+    penalize_repetition(logits, shape.vocab, frame.codes, step, frame.options->repetition_penalty);
+  }
+  const std::int32_t code = samplers_[worker].sample(logits, shape.vocab, *frame.options, *frame.random);
+  frame.finite = frame.finite && code >= 0;
+  frame.codes[step] = std::max(code, 0);
+  if (step + 1 == shape.n_codebooks) return;
+  const std::int32_t fed = frame.forced != nullptr ? frame.forced[step] : frame.codes[step];
+  model_.embedding(step + 1, fed, incoming_.data() + index * shape.talker_hidden);
 }
 
 bool CodePredictor::predict(const float* hidden, std::int32_t code0, const SamplerOptions& options, Pcg32& random,
                             std::int32_t* codes, const std::int32_t* forced, float* logits) {
+  CodePredictorFrame frame{hidden, code0, &options, &random, codes, forced, logits};
+  predict(&frame, 1);
+  return frame.finite;
+}
+
+void CodePredictor::predict(CodePredictorFrame* frames, std::size_t n) {
   const CodePredictorShape& shape = model_.shape();
-  std::memcpy(incoming_.data(), hidden, shape.talker_hidden * sizeof(float));
-  model_.embedding(0, code0, incoming_.data() + shape.talker_hidden);
-  if (forced != nullptr) {
-    for (std::size_t i = 0; i + 1 < shape.n_codebooks; ++i) model_.embedding(i + 1, forced[i], row_.data());  // checks
+  if (n == 0 || n > kMaxFrames) throw std::invalid_argument("1 to 4 frames are predicted at once");
+  // First the talker's states of all frames, then their tokens: the last position of each is among the last n vectors.
+  std::array<Sequence*, 2 * kMaxFrames> owners;
+  for (std::size_t i = 0; i < n; ++i) {
+    CodePredictorFrame& frame = frames[i];
+    std::memcpy(incoming_.data() + i * shape.talker_hidden, frame.hidden, shape.talker_hidden * sizeof(float));
+    model_.embedding(0, frame.code0, incoming_.data() + (n + i) * shape.talker_hidden);
+    if (frame.forced != nullptr) {
+      for (std::size_t k = 0; k + 1 < shape.n_codebooks; ++k) {
+        model_.embedding(k + 1, frame.forced[k], row_.data());  // checks
+      }
+    }
+    frame.finite = true;
+    sequences_[i].reset();
+    owners[i] = owners[n + i] = &sequences_[i];
   }
-  decoder_.reset();
-  bool ok = true;
   Clock::time_point mark = Clock::now();
-  const auto account = [&](unsigned worker, std::int64_t CodePredictorTimes::* part) {
+  const auto account = [&](unsigned worker, std::int64_t CodePredictorTimes::*part) {
     if (worker != 0) return;
     times.*part += ns_since(mark);
     mark = Clock::now();
   };
   team_.run([&](unsigned worker) {
     for (std::size_t step = 0; step < shape.n_codebooks; ++step) {
-      const std::size_t n = step == 0 ? 2 : 1;
-      for (std::size_t v = 0; v < n; ++v) {
-        project(incoming_.data() + v * shape.talker_hidden, decoder_.input() + v * shape.decoder.hidden, worker);
-      }
+      const std::size_t n_vectors = step == 0 ? 2 * n : n;
+      project(n_vectors, worker);
       team_.barrier();
-      decoder_.forward(n, worker);
+      decoder_.forward(owners.data(), n_vectors, worker);
       account(worker, &CodePredictorTimes::layers);
       const PackedMatrix& head = model_.head(step);
       const auto panels = team_.share(head.n_panels(), worker);
-      rounded_[worker].multiply(head, decoder_.hidden() + (n - 1) * shape.decoder.hidden, 1, panels.begin, panels.end,
-                                logits_.data(), shape.vocab);
+      rounded_[worker].multiply(head, decoder_.hidden() + (n_vectors - n) * shape.decoder.hidden, n, panels.begin,
+                                panels.end, logits_.data(), shape.vocab);
       team_.barrier();
       account(worker, &CodePredictorTimes::heads);
-      if (worker == 0) {
-        if (logits != nullptr) std::copy(logits_.begin(), logits_.end(), logits + step * shape.vocab);
-        if (options.repetition_penalty != 1.0F) {
-          penalize_repetition(logits_.data(), shape.vocab, codes, step, options.repetition_penalty);
-        }
-        const std::int32_t code = sampler_.sample(logits_.data(), shape.vocab, options, random);
-        ok = ok && code >= 0;
-        codes[step] = std::max(code, 0);
-        if (step + 1 < shape.n_codebooks) {
-          model_.embedding(step + 1, forced != nullptr ? forced[step] : codes[step], incoming_.data());
-        }
-      }
+      for (std::size_t i = worker; i < n; i += team_.size()) draw(frames[i], i, step, worker);
       account(worker, &CodePredictorTimes::sampling);
       team_.barrier();
     }
   });
-  return ok;
 }
 
 void CodePredictor::frame_embedding(const std::int32_t* codes, const float* text, float* out) const {

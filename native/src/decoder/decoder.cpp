@@ -49,19 +49,65 @@ Decoder::Scratch::Scratch(const DecoderShape& shape, std::size_t n_positions)
       scores(n_positions),
       rounded(std::max({shape.hidden, shape.ffn, shape.n_heads * shape.head_dim})) {}
 
+Sequence::Sequence(const DecoderShape& shape, std::size_t n_positions, bool kv_f32)
+    : n_heads_(shape.n_layers * shape.n_kv_heads),
+      head_dim_(shape.head_dim),
+      n_positions_(n_positions),
+      kv_f32_(kv_f32) {
+  const std::size_t size = n_heads_ * n_positions * head_dim_;
+  if (kv_f32) {
+    keys_.resize(size);
+    values_.resize(size);
+  } else {
+    keys_f16_.resize(size);
+    values_f16_.resize(size);
+  }
+}
+
+DecoderState Sequence::save(std::size_t length) const {
+  DecoderState state;
+  state.length = std::min(length, length_);
+  const std::size_t count = state.length * head_dim_;
+  const auto keep = [&](const auto& from, auto& to) {
+    for (std::size_t head = 0; head < n_heads_; ++head) {
+      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * head_dim_);
+      to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+  };
+  if (kv_f32_) {
+    keep(keys_, state.f32);
+    keep(values_, state.f32);
+  } else {
+    keep(keys_f16_, state.f16);
+    keep(values_f16_, state.f16);
+  }
+  return state;
+}
+
+void Sequence::restore(const DecoderState& state) {
+  const std::size_t count = state.length * head_dim_;
+  const auto put = [&](const auto& from, std::size_t at, auto& to) {
+    for (std::size_t head = 0; head < n_heads_; ++head) {
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>((at + head) * count), count,
+                  to.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * head_dim_));
+    }
+  };
+  if (kv_f32_) {
+    put(state.f32, 0, keys_);
+    put(state.f32, n_heads_, values_);
+  } else {
+    put(state.f16, 0, keys_f16_);
+    put(state.f16, n_heads_, values_f16_);
+  }
+  length_ = state.length;
+}
+
 Decoder::Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_positions, bool kv_f32)
-    : model_(model), team_(team), n_positions_(n_positions), kv_f32_(kv_f32) {
+    : model_(model), team_(team), own_(model.shape(), n_positions, kv_f32) {
+  own_owners_.fill(&own_);
   const DecoderShape& s = model.shape();
   const std::size_t q_dim = s.n_heads * s.head_dim;
   const std::size_t kv_dim = s.n_kv_heads * s.head_dim;
-  const std::size_t kv_size = s.n_layers * n_positions * kv_dim;
-  if (kv_f32) {
-    keys_.resize(kv_size);
-    values_.resize(kv_size);
-  } else {
-    keys_f16_.resize(kv_size);
-    values_f16_.resize(kv_size);
-  }
   x_.resize(kMaxVectors * s.hidden);
   queries_.resize(kMaxVectors * q_dim);
   kv_.resize(2 * kMaxVectors * kv_dim);
@@ -87,47 +133,6 @@ Decoder::Decoder(const DecoderModel& model, ThreadTeam& team, std::size_t n_posi
   }
 }
 
-DecoderState Decoder::save(std::size_t length) const {
-  const DecoderShape& s = model_.shape();
-  DecoderState state;
-  state.length = std::min(length, length_);
-  const std::size_t count = state.length * s.head_dim;
-  const auto keep = [&](const auto& from, auto& to) {
-    for (std::size_t head = 0; head < s.n_layers * s.n_kv_heads; ++head) {
-      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * s.head_dim);
-      to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
-    }
-  };
-  if (kv_f32_) {
-    keep(keys_, state.f32);
-    keep(values_, state.f32);
-  } else {
-    keep(keys_f16_, state.f16);
-    keep(values_f16_, state.f16);
-  }
-  return state;
-}
-
-void Decoder::restore(const DecoderState& state) {
-  const DecoderShape& s = model_.shape();
-  const std::size_t heads = s.n_layers * s.n_kv_heads;
-  const std::size_t count = state.length * s.head_dim;
-  const auto put = [&](const auto& from, std::size_t at, auto& to) {
-    for (std::size_t head = 0; head < heads; ++head) {
-      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>((at + head) * count), count,
-                  to.begin() + static_cast<std::ptrdiff_t>(head * n_positions_ * s.head_dim));
-    }
-  };
-  if (kv_f32_) {
-    put(state.f32, 0, keys_);
-    put(state.f32, heads, values_);
-  } else {
-    put(state.f16, 0, keys_f16_);
-    put(state.f16, heads, values_f16_);
-  }
-  length_ = state.length;
-}
-
 void Decoder::normalize_and_rotate(float* head, const std::vector<float>& weight, std::size_t position) const {
   const DecoderShape& s = model_.shape();
   vector_ops::table(active_isa()).rms_norm(head, weight.data(), s.head_dim, s.rms_norm_eps, head);
@@ -142,50 +147,51 @@ void Decoder::normalize_and_rotate(float* head, const std::vector<float>& weight
   }
 }
 
-void Decoder::attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scratch& scratch) {
+void Decoder::attend(std::size_t layer, std::size_t kv_head, const Place* places, std::size_t n, Scratch& scratch) {
   const DecoderShape& s = model_.shape();
   const DecoderModel::Layer& weights = model_.layers()[layer];
   const vector_ops::Table& ops = vector_ops::table(active_isa());
   const std::size_t q_dim = s.n_heads * s.head_dim;
   const std::size_t kv_dim = s.n_kv_heads * s.head_dim;
   const std::size_t group = s.n_heads / s.n_kv_heads;
-  const std::size_t start = (layer * s.n_kv_heads + kv_head) * n_positions_ * s.head_dim;
   const float scale = 1.0F / std::sqrt(static_cast<float>(s.head_dim));
 
   for (std::size_t v = 0; v < n; ++v) {
-    const std::size_t position = length_ + v;
-    const std::size_t at = start + position * s.head_dim;
+    Sequence& own = *places[v].sequence;
+    const std::size_t at = ((layer * s.n_kv_heads + kv_head) * own.n_positions_ + places[v].position) * s.head_dim;
     float* key = kv_.data() + v * kv_dim + kv_head * s.head_dim;
     const float* value = kv_.data() + (kMaxVectors + v) * kv_dim + kv_head * s.head_dim;
-    normalize_and_rotate(key, weights.k_norm, position);
-    if (kv_f32_) {
-      std::memcpy(keys_.data() + at, key, s.head_dim * sizeof(float));
-      std::memcpy(values_.data() + at, value, s.head_dim * sizeof(float));
+    normalize_and_rotate(key, weights.k_norm, places[v].position);
+    if (own.kv_f32_) {
+      std::memcpy(own.keys_.data() + at, key, s.head_dim * sizeof(float));
+      std::memcpy(own.values_.data() + at, value, s.head_dim * sizeof(float));
     } else {
-      ops.to_f16(key, s.head_dim, keys_f16_.data() + at);
-      ops.to_f16(value, s.head_dim, values_f16_.data() + at);
+      ops.to_f16(key, s.head_dim, own.keys_f16_.data() + at);
+      ops.to_f16(value, s.head_dim, own.values_f16_.data() + at);
     }
   }
   for (std::size_t v = 0; v < n; ++v) {
-    const std::size_t n_seen = length_ + v + 1;
+    const Sequence& own = *places[v].sequence;
+    const std::size_t start = (layer * s.n_kv_heads + kv_head) * own.n_positions_ * s.head_dim;
+    const std::size_t n_seen = places[v].position + 1;
     for (std::size_t g = 0; g < group; ++g) {
       const std::size_t at = v * q_dim + (kv_head * group + g) * s.head_dim;
       float* query = queries_.data() + at;
-      normalize_and_rotate(query, weights.q_norm, length_ + v);
+      normalize_and_rotate(query, weights.q_norm, places[v].position);
       for (std::size_t p = 0; p < n_seen; ++p) {
         const std::size_t k = start + p * s.head_dim;
-        scratch.scores[p] = scale * (kv_f32_ ? ops.dot(query, keys_.data() + k, s.head_dim)
-                                             : ops.dot_f16(query, keys_f16_.data() + k, s.head_dim));
+        scratch.scores[p] = scale * (own.kv_f32_ ? ops.dot(query, own.keys_.data() + k, s.head_dim)
+                                                 : ops.dot_f16(query, own.keys_f16_.data() + k, s.head_dim));
       }
       ops.softmax(scratch.scores.data(), n_seen);
       float* out = attended_.data() + at;
       std::fill_n(out, s.head_dim, 0.0F);
       for (std::size_t p = 0; p < n_seen; ++p) {
         const std::size_t k = start + p * s.head_dim;
-        if (kv_f32_) {
-          ops.add_scaled(out, scratch.scores[p], values_.data() + k, s.head_dim);
+        if (own.kv_f32_) {
+          ops.add_scaled(out, scratch.scores[p], own.values_.data() + k, s.head_dim);
         } else {
-          ops.add_scaled_f16(out, scratch.scores[p], values_f16_.data() + k, s.head_dim);
+          ops.add_scaled_f16(out, scratch.scores[p], own.values_f16_.data() + k, s.head_dim);
         }
       }
     }
@@ -195,7 +201,7 @@ void Decoder::attend(std::size_t layer, std::size_t kv_head, std::size_t n, Scra
 // Every worker owns some key-value heads with their queries, from projection to attention, so a layer needs
 // four barriers: before the output projection, the feed-forward's two halves, and the next layer. Norms and
 // rounding are done by every worker for itself: that costs less than a barrier.
-void Decoder::forward(std::size_t n, unsigned worker) {
+void Decoder::forward(Sequence* const* owners, std::size_t n, unsigned worker) {
   const DecoderShape& s = model_.shape();
   const vector_ops::Table& ops = vector_ops::table(active_isa());
   Scratch& scratch = scratch_[worker];
@@ -206,6 +212,10 @@ void Decoder::forward(std::size_t n, unsigned worker) {
   const auto heads = team_.share(s.n_kv_heads, worker);
   const auto hidden_panels = team_.share(s.hidden / kPanelRows, worker);
   const auto ffn_panels = team_.share(s.ffn / kPanelRows, worker);
+  std::array<Place, kMaxVectors> places;
+  for (std::size_t v = 0; v < n; ++v) {
+    places[v] = {owners[v], owners[v]->length() + static_cast<std::size_t>(std::count(owners, owners + v, owners[v]))};
+  }
   const auto norm = [&](const std::vector<float>& weight, float* out) {
     for (std::size_t v = 0; v < n; ++v) {
       ops.rms_norm(x_.data() + v * s.hidden, weight.data(), s.hidden, s.rms_norm_eps, out + v * s.hidden);
@@ -230,7 +240,7 @@ void Decoder::forward(std::size_t n, unsigned worker) {
     project(layer.q, group * head_panels, queries_.data(), q_dim, false);
     project(layer.k, head_panels, kv_.data(), kv_dim, true);
     project(layer.v, head_panels, kv_.data() + kMaxVectors * kv_dim, kv_dim, true);
-    for (std::size_t head = heads.begin; head < heads.end; ++head) attend(index, head, n, scratch);
+    for (std::size_t head = heads.begin; head < heads.end; ++head) attend(index, head, places.data(), n, scratch);
     team_.barrier();
     scratch.rounded.multiply(layer.output, attended_.data(), n, hidden_panels.begin, hidden_panels.end, product_.data(),
                              s.hidden);
@@ -251,9 +261,12 @@ void Decoder::forward(std::size_t n, unsigned worker) {
     add_product();
     team_.barrier();
   }
+  for (std::size_t v = worker; v < n; v += team_.size()) {
+    ops.rms_norm(x_.data() + v * s.hidden, model_.output_norm().data(), s.hidden, s.rms_norm_eps,
+                 hidden_.data() + v * s.hidden);
+  }
   if (worker == 0) {
-    norm(model_.output_norm(), hidden_.data());
-    length_ += n;
+    for (std::size_t v = 0; v < n; ++v) ++owners[v]->length_;
   }
   team_.barrier();
 }
