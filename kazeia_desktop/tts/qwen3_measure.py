@@ -21,7 +21,9 @@ TRIAL_FRAMES: Final = 2
 """Frames of a piece in a trial: short ones come often, so that few tell the speed."""
 _FEWEST, _MOST = 5, 15
 """Frames of a trial: a first piece of one, at least two of two."""
-_SIZES: Final = (2, 4, 8, 1)
+_SIZES: Final = (2, 1, 4, 8)
+"""Frames of a call: those of the usual ramp first."""
+_USUAL: Final = 3
 _TEXT: Final = "Bonjour, je m'appelle Kazeia et je vous écoute."
 
 
@@ -74,7 +76,7 @@ def measure(
         if call_ms is None:
             return None
         calls[size] = call_ms
-        if clock() - began > _CALLS_S and len(calls) >= 2:
+        if clock() - began > _CALLS_S and len(calls) >= _USUAL:
             break
     tuning = choose(trials, calls, TRIAL_FRAMES)
     _log.info("trials %s, codec calls %s: %s", trials, calls, tuning)

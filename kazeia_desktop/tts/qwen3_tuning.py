@@ -16,6 +16,8 @@ EQUAL: Final = 0.03
 RAMPS: Final = ((1, 2, 4), (1, 1, 2, 4), (2, 4), (1, 2, 4, 8), (1, 4, 8), (2, 4, 8))
 """Frames of the codec's calls, first to last; the last one goes on."""
 DEFAULT_RAMP: Final = RAMPS[0]
+_FAST_ENOUGH: Final = 0.8
+"""Of two ramps that keep up with the loudspeaker this well, the one that is heard first is better."""
 _CLAUSE_FRAMES: Final = 25
 """Two seconds of speech, a usual clause: a first sound that leaves gaps in it is no first sound."""
 _MOST_TEAMS: Final = 6
@@ -143,8 +145,8 @@ def choose(trials: Sequence[Trial], call_ms: Mapping[int, float], trial_frames: 
     made = [_with_ramp(ramp, trial, share, call_ms, trial_frames) for ramp in RAMPS if set(ramp) <= set(call_ms)]
     if not made:
         return Tuning(trial.team, DEFAULT_RAMP, trial.rtf, share, trial.first_ms)
-    best = min(tuning.rtf for tuning in made)
-    return min((t for t in made if t.rtf <= best * (1 + EQUAL)), key=lambda t: (t.first_ms, t.rtf))
+    enough = max(_FAST_ENOUGH, min(tuning.rtf for tuning in made) * (1 + EQUAL))
+    return min((t for t in made if t.rtf <= enough), key=lambda t: (t.first_ms, t.rtf))
 
 
 def _with_ramp(

@@ -34,6 +34,8 @@ def test_the_lighter_type_that_loses_least(rtf: float, share: float, dtype: str,
 
 def test_a_fast_voice_needs_no_advice() -> None:
     assert slowness(1.0, 0.6, "q8_0") is None
+    assert slowness(1.04, 0.6, "q8_0") is None
+    assert slowness(1.05, 0.6, "q8_0") is not None
 
 
 @pytest.mark.parametrize("language", ["fr", "en"])

@@ -65,9 +65,12 @@ def test_without_calls_the_ramp_stays() -> None:
 
 
 def test_larger_pieces_win_where_they_are_much_cheaper() -> None:
-    """A machine that is fast enough for any ramp: larger pieces save a tenth of the codec's time."""
-    fast = Trial(Team(4, 2), 0.5, 100.0, generator_ms=20.0, codec_ms=20.0)
-    assert choose([fast], {1: 40.0, 2: 60.0, 4: 110.0, 8: 140.0}, 2).ramp[-1] == 8
+    calls = {1: 40.0, 2: 60.0, 4: 110.0, 8: 140.0}
+    slow = Trial(Team(2, 2), 1.2, 100.0, generator_ms=60.0, codec_ms=40.0)
+    assert choose([slow], calls, 2).ramp[-1] == 8
+    # Where any ramp is fast enough, the first sound decides.
+    fast = Trial(Team(4, 2), 0.7, 100.0, generator_ms=50.0, codec_ms=20.0)
+    assert choose([fast], calls, 2).ramp[-1] == 4
 
 
 def test_equal_ramps_are_told_apart_by_the_first_sound() -> None:
