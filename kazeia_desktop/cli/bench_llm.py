@@ -64,29 +64,35 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _reading(model: "LlamaModel") -> dict[str, object]:
-    """A long history read anew, and a follow-up to it."""
+    """The wait for a first token: a long history read anew, and a follow-up to it."""
     text = model.tokenize(_STORY * 150, special=False)
     n_history = min(_HISTORY_TOKENS, model.n_ctx - 2 * _NEW_TOKENS)
-    whole_ms, follow_up_ms = [], []
+    whole_ms, follow_up_ms, n_read = [], [], []
     for run in range(_RUNS):
         history = [*model.tokenize(f"Essai {run} : ", special=False), *text][:n_history]
-        whole_ms.append(_prefill_ms(model, history))
-        follow_up_ms.append(_prefill_ms(model, [*history, *text[:_NEW_TOKENS]]))
+        whole_ms.append(_first_token_ms(model, history)[0])
+        took_ms, n = _first_token_ms(model, [*history, *text[:_NEW_TOKENS]])
+        follow_up_ms.append(took_ms)
+        n_read.append(n)
     whole, follow_up = statistics.median(whole_ms), statistics.median(follow_up_ms)
     return {
         "prefill_tokens_per_s": round(1000 * n_history / whole, 1),
         "history_tokens": n_history,
-        "history_prefill_ms": round(whole, 1),
-        "follow_up_tokens": _NEW_TOKENS,
-        "follow_up_prefill_ms": round(follow_up, 1),
-        "follow_up_of_whole": round(follow_up / whole, 4),
+        "history_ttft_ms": round(whole, 1),
+        "followup_tokens": _NEW_TOKENS,
+        "followup_prefilled_tokens": max(n_read),
+        "followup_ttft_ms": round(follow_up, 1),
+        "followup_ratio": round(follow_up / whole, 4),
     }
 
 
-def _prefill_ms(model: "LlamaModel", prompt: list[int]) -> float:
+def _first_token_ms(model: "LlamaModel", prompt: list[int]) -> tuple[float, int]:
+    """Time to the first token after a prompt, and how many of its tokens were read."""
     started = time.perf_counter()
-    model.prefill(prompt, CancelToken())
-    return (time.perf_counter() - started) * 1000
+    n_read = model.prefill(prompt, CancelToken())
+    for _ in model.generate(1, CancelToken()):
+        pass
+    return (time.perf_counter() - started) * 1000, n_read
 
 
 def _writing(model: "LlamaModel", n_busy: int) -> float:

@@ -1,18 +1,22 @@
 """`kazeia chat`: a typed conversation on stdin and stdout."""
 
 import argparse
+import contextlib
 import io
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.translations import system_language
+
+if TYPE_CHECKING:
+    from kazeia_desktop.llm.llama import LlamaModel
 
 
 def register(commands: Subparsers) -> None:
@@ -24,6 +28,7 @@ def register(commands: Subparsers) -> None:
     )
     parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
     parser.add_argument("--language", choices=("fr", "en"), help="default: the setting llm.language")
+    parser.add_argument("--raw", action="store_true", help="continue each line as it stands: no template, no history")
     parser.add_argument("--json", action="store_true", help="one JSON line a reply")
     parser.set_defaults(run=run)
 
@@ -31,6 +36,7 @@ def register(commands: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
     from kazeia_desktop.llm.chat_session import LlamaChatSession
+    from kazeia_desktop.llm.llama import LlamaModel
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
     from kazeia_desktop.settings.store import with_value
@@ -40,17 +46,25 @@ def run(options: argparse.Namespace) -> int:
         if getattr(options, name):
             settings = with_value(settings, f"llm.{name}", getattr(options, name))
     store = ModelStore(paths.models_dir, Catalog.load())
-    session = LlamaChatSession(store.require_weights(settings.llm.model), settings.llm)
+    file = store.require_weights(settings.llm.model)
+    if options.raw:
+        model = LlamaModel(file, settings.llm)
+        with contextlib.closing(model):
+            return _each_line(lambda line: _continue(model, line, options.json))
+    session = LlamaChatSession(file, settings.llm)
+    with contextlib.closing(session):
+        return _each_line(lambda line: _reply(session, line, options.json))
+
+
+def _each_line(answer: Callable[[str], None]) -> int:
+    """The exit code: 1 when a line failed."""
     failed = False
-    try:
-        for line in _lines():
-            try:
-                _reply(session, line, options.json)
-            except KazeiaError as error:
-                failed = True
-                sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
-    finally:
-        session.close()
+    for line in _lines():
+        try:
+            answer(line)
+        except KazeiaError as error:
+            failed = True
+            sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
     return 1 if failed else 0
 
 
@@ -70,20 +84,13 @@ def _lines() -> Iterator[str]:
 
 def _reply(session: ChatSession, message: str, as_json: bool) -> None:
     cancel = CancelToken()
-    said: list[str] = []
-    with _ctrl_c_sets(cancel):
-        for piece in _visible(session, message, cancel):
-            said.append(piece)
-            if not as_json:
-                sys.stdout.write(piece)
-                sys.stdout.flush()
+    said = _written(_visible(session, message, cancel), cancel, as_json)
     if not as_json:
-        print_text("")
         return
     stats = session.stats
     print_json(
         {
-            "reply": "".join(said).rstrip(),
+            "reply": said.rstrip(),
             "ttft_ms": None if stats.ttft_ms is None else round(stats.ttft_ms, 1),
             "tokens_per_s": None if stats.tokens_per_s is None else round(stats.tokens_per_s, 2),
             "prefilled_tokens": stats.prefilled_tokens,
@@ -92,6 +99,27 @@ def _reply(session: ChatSession, message: str, as_json: bool) -> None:
             "cancelled": cancel.is_set(),
         }
     )
+
+
+def _continue(model: "LlamaModel", prompt: str, as_json: bool) -> None:
+    cancel = CancelToken()
+    said = _written(model.generate_raw(prompt, cancel), cancel, as_json)
+    if as_json:
+        print_json({"reply": said, "cancelled": cancel.is_set()})
+
+
+def _written(pieces: Iterator[str], cancel: CancelToken, silent: bool) -> str:
+    """All pieces, each written as it comes unless `silent`; Ctrl-C stops them."""
+    said: list[str] = []
+    with _ctrl_c_sets(cancel):
+        for piece in pieces:
+            said.append(piece)
+            if not silent:
+                sys.stdout.write(piece)
+                sys.stdout.flush()
+    if not silent:
+        print_text("")
+    return "".join(said)
 
 
 def _visible(session: ChatSession, message: str, cancel: CancelToken) -> Iterator[str]:
@@ -111,7 +139,7 @@ def _visible(session: ChatSession, message: str, cancel: CancelToken) -> Iterato
         yield rest
 
 
-@contextmanager
+@contextlib.contextmanager
 def _ctrl_c_sets(cancel: CancelToken) -> Iterator[None]:
     """While a reply is written Ctrl-C stops it; otherwise it ends the program."""
 

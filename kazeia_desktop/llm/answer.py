@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kazeia_desktop.llm.base import Message, ReplyStats
+from kazeia_desktop.llm.vocabulary import Vocabulary
 from kazeia_desktop.runtime.cancel import CancelToken
 
 _OPENINGS: Final = ("<think>", "<thinking>", "<thought>", "<reasoning>")  # as text.think_filter knows them
@@ -13,10 +14,14 @@ _NAMES: Final = "(?:think|thinking|thought|reasoning)"
 _REASONING: Final = re.compile(rf"<{_NAMES}\s*>.*?(?:</{_NAMES}\s*>|\Z)|</{_NAMES}\s*>", re.DOTALL | re.IGNORECASE)
 _THINKING: Final = re.compile(rf"\s*<{_NAMES}\s*>(?!.*</{_NAMES}\s*>)", re.DOTALL | re.IGNORECASE)
 
+_NEARLY: Final = 0.8
+_SENTENCE_ENDS: Final = (".", "!", "?", "…")
+_FEW: Final = 4  # pieces in which a sentence's end is looked for
+
 
 @dataclass(slots=True)
 class Answer:
-    """prompt, opening: see Prompt. longest: tokens that it may have, a thought's not counted."""
+    """prompt, opening, thought: see Prompt. longest: tokens that it may have, a thought's not counted."""
 
     prompt: list[int]
     opening: str
@@ -24,6 +29,7 @@ class Answer:
     called_s: float
     dropped: int
     longest: int
+    thought: str = ""
     pieces: Iterator[tuple[int, str]] | None = None
     prefilled: int = 0
     said: list[str] = field(default_factory=list)
@@ -41,6 +47,12 @@ class Answer:
             self.thinks = _is_thinking("".join(self.said))
         self.spent += not self.thinks
 
+    def may_end_before(self, text: str) -> bool:
+        """Whether it is nearly as long as it may be, and `text` begins another sentence: what is spoken is not cut."""
+        if self.spent < _NEARLY * self.longest or not text[:1].isspace():
+            return False
+        return "".join(self.said[-_FEW:]).rstrip("»\"')\u202f\xa0 ").endswith(_SENTENCE_ENDS)
+
     def stats(self) -> ReplyStats:
         """Figures so far."""
         n = len(self.tokens)
@@ -55,6 +67,28 @@ class Answer:
             return Message("assistant", visible.strip())
         # The context holds what the history says.
         return Message("assistant", visible.strip(), tuple(self.tokens), self.opening)
+
+
+def shortened(message: Message, heard: str, vocabulary: Vocabulary) -> Message:
+    """An answer of which only `heard` was heard.
+
+    Its own tokens are kept as far as they say that: they may be others than the text's, and need no reading again.
+    """
+    wanted, said, n, n_bytes = heard.encode("utf-8", "replace"), b"", 0, 0
+    for i, token in enumerate(message.tokens):
+        said = (said + vocabulary.piece(token)).lstrip()
+        if not wanted.startswith(said):
+            break
+        if len(said) == len(wanted) or not _is_inside_character(wanted[len(said)]):
+            n, n_bytes = i + 1, len(said)
+    rest = wanted[n_bytes:].decode("utf-8", "replace")
+    tokens = (*message.tokens[:n], *vocabulary.tokenize(rest, special=False)) if n else ()
+    return Message("assistant", heard, tokens, message.opening)
+
+
+def _is_inside_character(byte: int) -> bool:
+    """Whether it goes on with a UTF-8 character."""
+    return byte & 0xC0 == 0x80
 
 
 def visible_text(said: str) -> str:

@@ -77,12 +77,24 @@ class ChatSession(Protocol):
     ) -> str:
         """The likeliest answer to other messages (a system message first); the conversation knows nothing of it.
 
-        Reasoning is not in it. What was made until then when cancelled.
+        Oldest turns of the messages are left out until they fit. Reasoning is not in it. What was made until then
+        when cancelled.
 
         Args:
             grammar: GBNF with the rule `root`: the answer has this form, unless it was cut by `max_tokens`.
         Raises:
             InferenceError: the model failed, the messages are too long, or the grammar cannot be read.
+        """
+        ...
+
+    def generate_raw(self, prompt: str, cancel: CancelToken, max_tokens: int | None = None) -> Iterator[str]:
+        """Continue a text as it stands, without template or history, until the model's own end.
+
+        Args:
+            prompt: may hold the model's control tokens.
+            max_tokens: default: the settings' longest reply.
+        Raises:
+            InferenceError: the model failed, or the prompt is too long.
         """
         ...
 

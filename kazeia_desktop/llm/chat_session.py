@@ -4,13 +4,14 @@ import json
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from kazeia_desktop.errors import InferenceError
-from kazeia_desktop.llm.answer import Answer, visible_text
+from kazeia_desktop.llm.answer import Answer, shortened, visible_text
 from kazeia_desktop.llm.base import Message, ReplyStats
+from kazeia_desktop.llm.context import PutAway, common_length
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.prompt import PromptWriter
 from kazeia_desktop.llm.prompts import system_prompt
@@ -28,18 +29,27 @@ class LlamaChatSession:
     Args:
         gguf: the model's file.
         share: tells how many cores the voice leaves; None: all.
+        make_model: loads the file; where it is computed is its affair.
     Raises:
         ModelError: what is wrong with it.
     """
 
-    def __init__(self, gguf: Path, settings: LlmSettings, share: CoreShare | None = None) -> None:
+    def __init__(
+        self,
+        gguf: Path,
+        settings: LlmSettings,
+        share: CoreShare | None = None,
+        make_model: Callable[[Path, LlmSettings, CoreShare | None], LlamaModel] = LlamaModel,
+    ) -> None:
         self._lock = threading.Lock()  # held for a step, never while a reader looks at a piece
         self._settings = settings
         self._facts = ""
         self._history: list[Message] = []
         self._answer: Answer | None = None
+        self._aside: PutAway | None = None
+        self._away: PutAway | None = None  # the conversation, while something else is written
         self._stats = ReplyStats(0, 0, None, None)
-        self._model = LlamaModel(gguf, settings, share)
+        self._model = make_model(gguf, settings, share)
         try:
             model = self._model
             self._prompts = PromptWriter(model.chat_template(), model.vocabulary, model.n_ctx)
@@ -97,11 +107,11 @@ class LlamaChatSession:
         if kept and not kept[-1].text:
             del kept[-2:]  # stopped before a word: the question was withdrawn
         kept.append(message)
-        prompt = self._prompts.fit(self.system, kept, self._settings.max_reply_tokens)
+        prompt = self._prompts.fit(self.system, kept, self._settings.max_reply_tokens, self._settings.thinking)
         self._history = kept[prompt.n_dropped :]
         n_turns = prompt.n_dropped // 2
         self._answer = Answer(
-            prompt.tokens, prompt.opening, cancel, called_s, n_turns, longest=self._settings.max_reply_tokens
+            prompt.tokens, prompt.opening, cancel, called_s, n_turns, self._settings.max_reply_tokens, prompt.thought
         )
         self._stats = self._answer.stats()
         return self._answer
@@ -111,12 +121,16 @@ class LlamaChatSession:
         with self._lock:
             if self._answer is not answer or answer.spent >= answer.longest:
                 return None
+            if answer.pieces is None and answer.thought and not answer.said:
+                answer.said.append(answer.thought)
+                return answer.thought
             started_s = time.perf_counter()
             if answer.pieces is None:
-                answer.prefilled = self._model.prefill(answer.prompt, answer.cancel, cut=answer.dropped > 0)
+                cut = answer.dropped > 0 and self._settings.when_full == "shift"
+                answer.prefilled = self._model.prefill(answer.prompt, answer.cancel, cut)
                 answer.pieces = self._model.generate((1 + _THOUGHT) * answer.longest, answer.cancel)
             token, text = next(answer.pieces, (-1, ""))
-            if token < 0:
+            if token < 0 or answer.may_end_before(text):
                 return None
             now_s = time.perf_counter()
             if answer.ttft_ms is None:
@@ -127,7 +141,10 @@ class LlamaChatSession:
             return text
 
     def _settle(self) -> None:
-        """The answer that is being written ends here and enters the history."""
+        """What is being written ends here; an answer enters the history."""
+        away, self._away = self._away, None
+        if away is not None and not self._model.closed:
+            self._model.take_back(away)
         answer, self._answer = self._answer, None
         if answer is None:
             return
@@ -142,14 +159,37 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed:
                 raise InferenceError("The model is closed.")
-            prompt = self._prompts.write(messages)
+            prompt = self._prompts.fit(messages[0], messages[1:], max_tokens).tokens
             away = self._model.put_away()
             try:
-                n_read = self._model.prefill(prompt.tokens, cancel)
-                pieces = self._model.generate(max_tokens, cancel, grammar, greedy=True) if n_read else iter(())
+                before = self._aside.tokens if self._aside is not None else []
+                same = common_length(before, prompt)
+                if self._aside is not None and same > common_length(away.tokens, prompt):
+                    self._model.take_back(self._aside)  # asides are mostly alike in their beginning
+                self._model.prefill(prompt, cancel, mark=same)
+                pieces = self._model.generate(max_tokens, cancel, grammar, greedy=True)
                 return visible_text("".join(text for _, text in pieces)).strip()
             finally:
+                self._aside = self._model.put_away()
                 self._model.take_back(away)
+
+    def generate_raw(self, prompt: str, cancel: CancelToken, max_tokens: int | None = None) -> Iterator[str]:
+        """See ChatSession."""
+        with self._lock:
+            self._settle()
+            self._away = away = self._model.put_away()
+            pieces = self._model.generate_raw(prompt, cancel, max_tokens)
+        try:
+            while True:
+                with self._lock:
+                    piece = next(pieces, None) if self._away is away else None
+                if piece is None:
+                    return
+                yield piece
+        finally:
+            with self._lock:
+                if self._away is away:
+                    self._settle()
 
     def amend_last_reply(self, heard: str) -> None:
         """See ChatSession."""
@@ -157,10 +197,10 @@ class LlamaChatSession:
             self._settle()
             if len(self._history) < 2:
                 return
-            if heard.strip():
-                self._history[-1] = Message("assistant", heard.strip(), opening=self._history[-1].opening)
-            else:
+            if not heard.strip():
                 del self._history[-2:]
+            elif not self._model.closed:
+                self._history[-1] = shortened(self._history[-1], heard.strip(), self._model.vocabulary)
 
     @property
     def history(self) -> list[Message]:

@@ -21,6 +21,8 @@ _MARK: Final = "\ue000{}\ue001"  # private use: no template and no model writes 
 _MARKS: Final = re.compile("\ue000(\\d+)\ue001")
 _FOR_TRAINING: Final = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")  # a tag of transformers, unknown to Jinja
 _OPEN_THOUGHT: Final = re.compile(r"<(think(?:ing)?)>\s*\Z")
+_SWITCHES: Final = ("enable_thinking", "thinking")
+"""What templates call the switch of a model that can think first."""
 _UNUSABLE: Final = (
     jinja2.TemplateError,
     ArithmeticError,
@@ -55,7 +57,7 @@ class ChatTemplate:
         environment.globals["raise_exception"] = _raise
         environment.globals["strftime_now"] = lambda form: datetime.datetime.now().strftime(form)
         environment.filters["tojson"] = lambda value, **_: json.dumps(value, ensure_ascii=False)
-        self._values: dict[str, Any] = {"bos_token": bos, "eos_token": eos, "enable_thinking": False, "tools": None}
+        self._values: dict[str, Any] = {"bos_token": bos, "eos_token": eos, "tools": None}
         self._has_system = True
         try:
             self._template = environment.from_string(_FOR_TRAINING.sub("", source))
@@ -71,16 +73,17 @@ class ChatTemplate:
         except _UNUSABLE:
             return False
 
-    def _fill(self, messages: Sequence[Message]) -> str:
+    def _fill(self, messages: Sequence[Message], thinking: bool = False) -> str:
         shown = [{"role": m.role, "content": _MARK.format(i)} for i, m in enumerate(messages)]
-        return self._template.render(messages=shown, add_generation_prompt=True, **self._values)
+        switches = dict.fromkeys(_SWITCHES, thinking)
+        return self._template.render(messages=shown, add_generation_prompt=True, **switches, **self._values)
 
-    def parts(self, messages: Sequence[Message]) -> list[str | Message]:
+    def parts(self, messages: Sequence[Message], thinking: bool = False) -> list[str | Message]:
         """The prompt for an answer to `messages`: template text and messages in turn.
 
         The first message is the system's; it joins the user's first where the template has no place for it.
-        The last part is template text, and leaves no thought open: a model that only thinks aloud is made to
-        answer at once.
+        The last part is template text. Without `thinking` it leaves no thought open: a model that only thinks
+        aloud is made to answer at once.
 
         Raises:
             ModelIncompatibleError: the template fails on this conversation.
@@ -90,7 +93,7 @@ class ChatTemplate:
             first = messages[1]
             messages = [Message("user", f"{messages[0].text}\n\n{first.text}", note=first.note), *messages[2:]]
         try:
-            rendered = self._fill(messages)
+            rendered = self._fill(messages, thinking)
         except _UNUSABLE as error:
             raise _cannot_use(error) from error
         parts: list[str | Message] = []
@@ -102,9 +105,15 @@ class ChatTemplate:
             parts.append(message)
             at = mark.end()
         last = rendered[at:]
-        thought = _OPEN_THOUGHT.search(last)
-        parts.append(f"{last}\n</{thought[1]}>\n\n" if thought else last)
+        thought = open_thought(last)
+        parts.append(f"{last}\n</{thought[1:]}\n\n" if thought and not thinking else last)
         return [part for part in parts if part != ""]
+
+
+def open_thought(opening: str) -> str:
+    """The tag at its end that opens a thought; "" for none."""
+    found = _OPEN_THOUGHT.search(opening)
+    return f"<{found[1]}>" if found else ""
 
 
 def _cannot_use(error: BaseException) -> ModelIncompatibleError:

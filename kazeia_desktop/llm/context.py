@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
+from kazeia_desktop.llm.checkpoints import Checkpoint, Checkpoints
 from kazeia_desktop.llm.llama_log import SPOKEN
 from kazeia_desktop.llm.spot import CPU, Spot, place_context
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -71,6 +73,7 @@ class LlamaContext:
     Attributes:
         tokens: what it holds.
         n_ctx: how many it can hold: the setting's, at most what the model was trained for.
+        goes_back: it can forget any number of last tokens; else only go back to a checkpoint.
     """
 
     def __init__(
@@ -94,26 +97,33 @@ class LlamaContext:
                 "llama.cpp cannot make a context: {reason}", reason=SPOKEN.reason("not enough memory?")
             )
         self.n_ctx = min(int(llama_cpp.llama_n_ctx(self.handle)), settings.n_ctx)
+        self.goes_back = not (llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model))
+        self.checkpoints = Checkpoints(self.handle, 0 if self.goes_back else settings.checkpoint_mb << 20)
+        self._logits: FloatArray | None = None
 
     def close(self) -> None:
         """Free it; closing twice is harmless."""
         if self.handle:
             llama_cpp.llama_free(self.handle)
             self.handle = None
+        self.checkpoints.put([])
         self.tokens.clear()
 
     def use(self, settings: LlmSettings) -> None:
-        """Threads from the next computation on."""
+        """Threads from the next computation on, memory for checkpoints from the next one on."""
         self._settings = settings
+        if not self.goes_back:
+            self.checkpoints.limit_bytes = settings.checkpoint_mb << 20
 
-    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False) -> int:
+    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False, mark: int = 0) -> int:
         """Make the context hold exactly `prompt`, computing only what it does not hold yet.
 
         Args:
             cut: a stretch after the common beginning left the conversation; what follows it is moved up where
                 the model can, instead of being computed anew (10 s for a full context of 4096).
+            mark: other prompts will begin with so many tokens of this one: it can be come back to.
         Returns:
-            How many tokens were computed, at least the last one.
+            How many tokens were computed. Whether all were: `tokens` is `prompt` then.
         Raises:
             InferenceError: the context is too small, or llama.cpp failed.
         """
@@ -125,13 +135,30 @@ class LlamaContext:
         if cut and shared < min(len(self.tokens), len(prompt)):
             self._move_up(shared, prompt)
             shared = common_length(self.tokens, prompt)
-        shared = min(shared, len(prompt) - 1)  # the last token's logits are needed
-        if not self.keep(shared):
-            shared = 0
-        for at in range(shared, len(prompt), self._batch):
-            if cancel.is_set() or not self._decode(prompt[at : at + self._batch], cancel):
-                return at - shared
-        return len(prompt) - shared
+        begin = at = self._ready_for(shared, len(prompt))
+        while at < len(prompt):
+            end = min(at + self._batch, len(prompt))
+            if not self.goes_back and at < mark < end:
+                end = mark
+            if cancel.is_set() or not self._decode(prompt[at:end], cancel):
+                return max(0, len(self.tokens) - begin)
+            if not self.goes_back:
+                self.checkpoints.take(end, self.logits())
+            at = end
+        return len(prompt) - begin
+
+    def _ready_for(self, shared: int, n_prompt: int) -> int:
+        """Keep of the first `shared` tokens what can be kept, so that a prompt's last logits come out; how many."""
+        if self.goes_back:
+            self.keep(min(shared, n_prompt - 1))
+        elif shared == len(self.tokens) < n_prompt:
+            self.checkpoints.take(shared)  # to come back here when this question is put otherwise
+        else:
+            self.keep(shared)
+            for end in (n_prompt, n_prompt - 1):  # the very prompt: its checkpoint, or one before
+                if len(self.tokens) == n_prompt and self._logits is None:
+                    self._go_back(end)
+        return len(self.tokens)
 
     def step(self, token: int, cancel: CancelToken) -> bool:
         """Read one more token; false when cancelled.
@@ -143,6 +170,8 @@ class LlamaContext:
 
     def logits(self) -> FloatArray:
         """(n_tokens,) float32 after the last token that was read; valid until the next one."""
+        if self._logits is not None:
+            return self._logits
         pointer = llama_cpp.llama_get_logits_ith(self.handle, -1)
         return np.ctypeslib.as_array(pointer, shape=(self._n_tokens,))
 
@@ -158,19 +187,30 @@ class LlamaContext:
         if llama_cpp.llama_memory_seq_rm(memory, 0, shared, begin):
             llama_cpp.llama_memory_seq_add(memory, 0, begin, -1, shared - begin)
             del self.tokens[shared:begin]
+            self.checkpoints.forget_from(shared + 1)
 
-    def keep(self, n: int) -> bool:
-        """Forget all but the first n tokens; false when the model cannot go back and all was forgotten."""
+    def keep(self, n: int) -> None:
+        """Forget all but the first n tokens, and those before them too where the model cannot go back so exactly."""
+        if n < len(self.tokens):
+            self._go_back(n)
+
+    def _go_back(self, n: int) -> None:
+        """Hold at most the first n tokens, whatever state a broken computation left."""
         memory = llama_cpp.llama_get_memory(self.handle)
-        kept = n == len(self.tokens) or bool(llama_cpp.llama_memory_seq_rm(memory, 0, n, -1))
-        if not kept:
+        self._logits = None
+        if self.goes_back:
+            if not llama_cpp.llama_memory_seq_rm(memory, 0, n, -1):
+                n = 0
+        else:
+            found = self.checkpoints.go_back(n)
+            n = 0 if found is None else found.n
+            self._logits = None if found is None else found.logits
+        if n == 0:
             llama_cpp.llama_memory_clear(memory, True)
-            n = 0
         del self.tokens[n:]
-        return kept
 
     def _decode(self, tokens: Sequence[int], cancel: CancelToken) -> bool:
-        """Compute some tokens; false when cancelled, with the context as it was before."""
+        """Compute some tokens; false when cancelled, with the context as it was before or at a checkpoint before."""
         settings = self._settings
         wanted = (settings.threads, settings.prefill_threads or settings.threads)
         threads = wanted if self._share is None else (self._share.left(wanted[0]), self._share.left(wanted[1]))
@@ -185,11 +225,9 @@ class LlamaContext:
             self._abort_with(self._never)  # `cancel` and its flag may be gone before the next call
         if code == 0:
             self.tokens.extend(tokens)
+            self._logits = None
             return True
-        memory = llama_cpp.llama_get_memory(self.handle)
-        if not llama_cpp.llama_memory_seq_rm(memory, 0, len(self.tokens), -1):
-            llama_cpp.llama_memory_clear(memory, True)
-            self.tokens.clear()
+        self._go_back(len(self.tokens))
         if code == _ABORTED or cancel.is_set():
             return False
         raise InferenceError(
@@ -217,6 +255,7 @@ class LlamaContext:
             llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self.handle), True)
             return False
         self.tokens = list(tokens[: n.value])
+        self._logits = None
         return True
 
     def put_away(self) -> "PutAway":
@@ -224,25 +263,27 @@ class LlamaContext:
         size = llama_cpp.llama_state_seq_get_size(self.handle, 0) if self.tokens else 0
         state = (ctypes.c_uint8 * size)()
         if size and llama_cpp.llama_state_seq_get_data(self.handle, state, size, 0) != size:
-            return PutAway([], (ctypes.c_uint8 * 0)())
-        return PutAway(list(self.tokens), state)
+            return PutAway([], (ctypes.c_uint8 * 0)(), [])
+        return PutAway(list(self.tokens), state, self.checkpoints.copy())
 
     def take_back(self, away: "PutAway") -> None:
         """Hold again what was put away."""
-        self.keep(0)
+        self._go_back(0)
         size = len(away.state)
         if size and llama_cpp.llama_state_seq_set_data(self.handle, away.state, size, 0) == size:
             self.tokens = list(away.tokens)
+            self.checkpoints.put(away.checkpoints)
         else:
             llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self.handle), True)
 
 
+@dataclass(frozen=True, slots=True)
 class PutAway:
     """A context's tokens and state, in memory."""
 
-    def __init__(self, tokens: list[int], state: "ctypes.Array[ctypes.c_uint8]") -> None:
-        self.tokens = tokens
-        self.state = state
+    tokens: list[int]
+    state: "ctypes.Array[ctypes.c_uint8]"
+    checkpoints: list[Checkpoint]
 
 
 def common_length(ours: Sequence[int], theirs: Sequence[int], at: int = 0) -> int:

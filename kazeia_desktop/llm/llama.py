@@ -36,6 +36,22 @@ def _load_error(path: Path) -> ModelError:
     return ModelIncompatibleError("llama.cpp cannot load {file}: {reason}", file=str(path), reason=reason)
 
 
+def load_model(path: Path, settings: LlmSettings, spot: Spot) -> Any:  # noqa: ANN401 - a C pointer
+    """llama.cpp's handle of a model; the caller frees it.
+
+    Raises:
+        ModelError: with llama.cpp's own reason in one line.
+        InferenceError: the device of `spot` is not there.
+    """
+    SPOKEN.forget()
+    llama_cpp.llama_backend_init()
+    params, _kept = model_params(settings, spot)
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+    if not model:
+        raise _load_error(path)
+    return model
+
+
 class LlamaModel:
     """One model with one context. One thread at a time; `use` may come from any.
 
@@ -59,20 +75,18 @@ class LlamaModel:
         self._sampler: TokenSampler | None = None
         self._context: LlamaContext | None = None
         self._fingerprint: bytes | None = None
-        SPOKEN.forget()
-        llama_cpp.llama_backend_init()
-        params, _kept = model_params(settings, spot)
-        self._model: Any = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
-        if not self._model:
-            raise _load_error(path)
+        self._model: Any = load_model(path, settings, spot)
         self.vocabulary = Vocabulary(self._model)
         try:
-            self._context = LlamaContext(self._model, self.vocabulary.n_tokens, settings, share, spot)
+            self._context = self._make_context(settings, share, spot)
         except InferenceError as error:
             self.close()
             raise ModelIncompatibleError(
-                "llama.cpp cannot run {file}: {reason}", file=str(path), reason=error.values["reason"]
+                "llama.cpp cannot run {file}: {reason}", file=str(path), reason=error.values.get("reason", error)
             ) from error
+
+    def _make_context(self, settings: LlmSettings, share: CoreShare | None, spot: Spot) -> LlamaContext:
+        return LlamaContext(self._model, self.vocabulary.n_tokens, settings, share, spot)
 
     def close(self) -> None:
         """Free context and model. Closing twice is harmless."""
@@ -127,9 +141,9 @@ class LlamaModel:
         """Tokens of `text`. special: names of control tokens become them; else they stay text."""
         return self.vocabulary.tokenize(text, special)
 
-    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False) -> int:
+    def prefill(self, prompt: Sequence[int], cancel: CancelToken, cut: bool = False, mark: int = 0) -> int:
         """Read a prompt; see LlamaContext.prefill."""
-        return self.context.prefill(prompt, cancel, cut)
+        return self.context.prefill(prompt, cancel, cut, mark)
 
     def generate(
         self, max_tokens: int, cancel: CancelToken, grammar: str | None = None, greedy: bool = False
@@ -163,6 +177,22 @@ class LlamaModel:
         finally:
             if sampler is not self._sampler:
                 sampler.close()
+
+    def generate_raw(self, prompt: str, cancel: CancelToken, max_tokens: int | None = None) -> Iterator[str]:
+        """Continue a text as it stands; see ChatSession.
+
+        Raises:
+            InferenceError: llama.cpp failed, or the prompt does not fit.
+        """
+        bos = self.vocabulary.bos
+        tokens = self.tokenize(prompt, special=True)
+        if self.vocabulary.adds_bos and bos >= 0 and tokens[:1] != [bos]:
+            tokens.insert(0, bos)
+        tokens = tokens or [max(0, self.vocabulary.eos)]  # something must be read
+        self.prefill(tokens, cancel)
+        for _, text in self.generate(max_tokens or self._settings.max_reply_tokens, cancel):
+            if text:
+                yield text
 
     def _sampler_for(self, grammar: str | None, greedy: bool) -> TokenSampler:
         if grammar is not None or greedy:

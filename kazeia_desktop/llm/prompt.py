@@ -1,12 +1,12 @@
 """A conversation as the tokens that the model reads, made to fit its context."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm.base import Message
-from kazeia_desktop.llm.chat_template import ChatTemplate
+from kazeia_desktop.llm.chat_template import ChatTemplate, open_thought
 from kazeia_desktop.llm.context import common_length
 from kazeia_desktop.llm.vocabulary import Vocabulary
 
@@ -16,10 +16,14 @@ _KEPT_WHEN_FULL: Final = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """opening: the template's text that the answer is written after. n_dropped: messages left out at the beginning."""
+    """opening: the template's text that the answer is written after. thought: the tag of a thought that it opens.
+
+    n_dropped: messages left out at the beginning.
+    """
 
     tokens: list[int]
     opening: str
+    thought: str = ""
     n_dropped: int = 0
 
 
@@ -41,25 +45,28 @@ class PromptWriter:
             return self._vocabulary.tokenize(part, special=True)
         return list(part.tokens) or self._vocabulary.tokenize(part.read, special=False)
 
-    def write(self, messages: Sequence[Message]) -> Prompt:
+    def write(self, messages: Sequence[Message], thinking: bool = False) -> Prompt:
         """The prompt for an answer to `messages`, a system message first, whatever its length.
 
+        Args:
+            thinking: let a model that has the switch think first.
         Raises:
             ModelIncompatibleError: the template fails on them.
         """
-        parts = self._template.parts(messages)
+        parts = self._template.parts(messages, thinking)
         tokens = [token for part in parts for token in self.tokens_of(part)]
         bos = self._vocabulary.bos
         if self._vocabulary.adds_bos and bos >= 0 and tokens[:1] != [bos]:
             tokens.insert(0, bos)
-        return Prompt(tokens, parts[-1] if isinstance(parts[-1], str) else "")
+        opening = parts[-1] if isinstance(parts[-1], str) else ""
+        return Prompt(tokens, opening, open_thought(opening))
 
     def beginning(self, system: Message) -> list[int]:
         """What every conversation under this system message begins with."""
         one, other = (self.write([system, Message("user", text)]).tokens for text in ("Moi", "?"))
         return one[: common_length(one, other)]
 
-    def fit(self, system: Message, history: Sequence[Message], n_reply: int) -> Prompt:
+    def fit(self, system: Message, history: Sequence[Message], n_reply: int, thinking: bool = False) -> Prompt:
         """The prompt for an answer of up to `n_reply` tokens; oldest turns are left out until it fits.
 
         Raises:
@@ -68,10 +75,10 @@ class PromptWriter:
         room = self._n_ctx - min(n_reply, self._n_ctx // 4)
         limit, n_dropped = room, 0
         while True:
-            prompt = self.write([system, *history[n_dropped:]])
+            prompt = self.write([system, *history[n_dropped:]], thinking)
             n, left = len(prompt.tokens), len(history) - n_dropped
             if n <= limit or (left < 3 and n <= room):
-                return Prompt(prompt.tokens, prompt.opening, n_dropped)
+                return replace(prompt, n_dropped=n_dropped)
             if left < 3:
                 raise self._too_long(n, room, system)
             limit = int(room * _KEPT_WHEN_FULL)

@@ -143,6 +143,16 @@ class LlmSettings(Section):
     n_ctx: Annotated[int, Field(ge=512, le=131072), Shown(
         ("Contexte", "Context"), ("Mémoire de la conversation.", "Memory of the conversation."),
         Apply.RELOAD, "tokens")] = 4096
+    when_full: Annotated[Literal["shift", "reread"], Shown(
+        ("Contexte plein", "Full context"),
+        ("Les plus anciens échanges sont oubliés. « shift » garde ce qui suit tel quel et répond aussitôt ; "
+         "« reread » relit tout : exact, mais plus lent ce tour-là.",
+         "The oldest turns are forgotten. “shift” keeps what follows as it is and answers at once; “reread” reads "
+         "everything again: exact, but slower that turn."), Apply.NEXT_TURN)] = "shift"
+    checkpoint_mb: Annotated[int, Field(ge=0, le=65536), Shown(
+        ("Points de reprise", "Checkpoints"),
+        ("Mémoire pour revenir en arrière avec les modèles récurrents (Qwen3.5, LFM2, Mamba).",
+         "Memory for going back with recurrent models (Qwen3.5, LFM2, Mamba)."), Apply.NOW, "Mo")] = 512
     threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads", "Threads"), ("Cœurs utilisés pour répondre.", "Cores used to answer."), Apply.NOW)] = 2
     prefill_threads: Annotated[int, Field(ge=0, le=32), Shown(
@@ -150,7 +160,14 @@ class LlmSettings(Section):
         ("Cœurs utilisés pour lire la question. 0 : autant que pour répondre.",
          "Cores used to read the question. 0: as many as to answer."), Apply.NOW)] = 0
     max_reply_tokens: Annotated[int, Field(ge=16, le=4096), Shown(
-        ("Longueur maximale", "Longest reply"), ("", ""), Apply.NEXT_TURN, "tokens")] = 220
+        ("Longueur maximale", "Longest reply"),
+        ("220 : une minute de parole. La réponse s'arrête à la fin de phrase qui précède.",
+         "220: a minute of speech. The reply stops at the end of the sentence before."),
+        Apply.NEXT_TURN, "tokens")] = 220
+    thinking: Annotated[bool, Shown(
+        ("Réfléchir avant de répondre", "Think before answering"),
+        ("Pour les modèles qui le peuvent : plus juste, mais des secondes de silence. Jamais dit à voix haute.",
+         "For models that can: better, but seconds of silence. Never spoken."), Apply.NEXT_TURN)] = False
     temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
         ("Température", "Temperature"), ("0 : toujours la même réponse.", "0: always the same answer."),
         Apply.NOW)] = 0.6
@@ -161,24 +178,24 @@ class LlmSettings(Section):
     min_p: Annotated[float, Field(ge=0.0, le=1.0), Shown(
         ("Min-p", "Min-p"), ("0 : sans effet.", "0: no effect."), Apply.NOW)] = 0.05
     typical_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
-        ("Typical-p", "Typical-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.0
+        ("Typical-p", "Typical-p"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.0
     repeat_penalty: Annotated[float, Field(ge=1.0, le=2.0), Shown(
-        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
+        ("Pénalité de répétition", "Repeat penalty"), ("1 : sans effet.", "1: no effect."), Apply.NOW)] = 1.1
     frequency_penalty: Annotated[float, Field(ge=-2.0, le=2.0), Shown(
         ("Pénalité de fréquence", "Frequency penalty"),
-        ("Pour chaque fois qu'un mot a été dit. 0 : sans effet.", "For each time a word was said. 0: no effect."),
+        ("Pour chaque fois qu'un mot a été dit. 0 : sans effet.", "For each time a word was said. 0: no effect."),
         Apply.NOW)] = 0.0
     presence_penalty: Annotated[float, Field(ge=-2.0, le=2.0), Shown(
         ("Pénalité de présence", "Presence penalty"),
-        ("Pour ce qui a déjà été dit, une fois ou dix. 0 : sans effet.",
+        ("Pour ce qui a déjà été dit, une fois ou dix. 0 : sans effet.",
          "For what was said already, once or ten times. 0: no effect."), Apply.NOW)] = 0.0
     penalty_window: Annotated[int, Field(ge=0, le=4096), Shown(
         ("Portée des pénalités", "Reach of the penalties"),
-        ("Ce que les pénalités et DRY regardent de la réponse en cours. 0 : rien.",
+        ("Ce que les pénalités et DRY regardent de la réponse en cours. 0 : rien.",
          "How much of the reply so far penalties and DRY look at. 0: nothing."), Apply.NOW, "tokens")] = 64
     dry_multiplier: Annotated[float, Field(ge=0.0, le=5.0), Shown(
         ("DRY", "DRY"),
-        ("Contre les passages répétés mot pour mot. 0 : sans effet ; 0,8 est usuel.",
+        ("Contre les passages répétés mot pour mot. 0 : sans effet ; 0,8 est usuel.",
          "Against passages repeated word for word. 0: no effect; 0.8 is usual."), Apply.NOW)] = 0.0
     dry_base: Annotated[float, Field(ge=1.0, le=4.0), Shown(
         ("Base de DRY", "DRY base"),
