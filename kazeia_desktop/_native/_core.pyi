@@ -4,7 +4,7 @@ Arrays given are converted to the type named here and copied where they are not 
 The interpreter's lock is released while a call computes. An object without a word on threads serves one at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,6 +122,18 @@ class CodePredictor:
             RuntimeError: the figures are not finite.
         """
 
+    def predict_all(
+        self, hidden: ArrayLike, code0: Sequence[int], options: Sequence[SamplerOptions], random: Sequence[Pcg32]
+    ) -> NDArray[np.int32]:
+        """Frames of different sequences, each weight read once for all: (n, 15) int32, each as `predict` gives it.
+
+        Args:
+            hidden: (n, talker_hidden) float32; n is 1 to 4.
+        Raises:
+            ValueError: another shape or number, or a code0 that is none of codebook 0.
+            RuntimeError: the figures of one are not finite.
+        """
+
     def logits(self, hidden: ArrayLike, codes: ArrayLike) -> NDArray[np.float32]:
         """(15, vocab) float32, teacher-forced on codes: (16,) int32.
 
@@ -221,7 +233,10 @@ class NativeTalkerModel:
         """Bytes of weights that one position reads."""
 
 class NativeTalker:
-    """One sequence on Kazeia's own kernels; the calls of TalkerSession. Its team may serve others in between."""
+    """The talker on Kazeia's own kernels; the calls of TalkerSession. Its team may serve others in between.
+
+    Beside sequence 0, which those calls mean, there are 1 to 3, which go on together with it or each other.
+    """
 
     def __init__(self, model: NativeTalkerModel, team: ThreadTeam, n_positions: int, kv_f32: bool = False) -> None: ...
     @property
@@ -238,3 +253,30 @@ class NativeTalker:
     def forward(self, embeds: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
     def cancel(self) -> None: ...
     def resume(self) -> None: ...
+    def reserve(self, sequence: int, n_positions: int) -> None:
+        """Makes room in sequence 1 to 3; forgets what it held where it must grow.
+
+        Raises:
+            IndexError: another sequence.
+            TalkerError: more than n_positions.
+        """
+
+    def prefill_of(
+        self, embeds: ArrayLike, n_prefix: int, sequence: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """As prefill, of the given sequence; IndexError where it has no room."""
+
+    def decode_all(
+        self, sequences: Sequence[int], embeds: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Appends one position to each sequence, each weight read once for all; what one gets does not depend on others.
+
+        Args:
+            embeds: (n, n_embd) float32, a row for each sequence; n is 1 to 4.
+        Returns:
+            hidden (n, n_embd) and logits (n, n_vocab).
+        Raises:
+            ValueError: another shape, or a sequence twice.
+            IndexError: a sequence without room.
+            TalkerError: one is too long, or cancelled.
+        """

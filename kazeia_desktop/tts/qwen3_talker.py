@@ -1,13 +1,22 @@
 """The talker as other front ends use it: five calls, embeddings in, hidden states and logits out."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from kazeia_desktop import _native
 from kazeia_desktop._native import NativeTalkerModel, TalkerError, TalkerModel, ThreadTeam
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
 
+SIDE_BY_SIDE: Final = 4
+"""Sequences that go on together on our kernels."""
+
 
 class TalkerSession:
-    """One sequence of the talker, on our kernels or on llama.cpp. One thread at a time; `cancel` from any."""
+    """One sequence of the talker, on our kernels or on llama.cpp. One thread at a time; `cancel` from any.
+
+    On our kernels there are further sequences, 1 to 3, beside the one that calls without a number mean, 0.
+    """
 
     def __init__(self, session: _native.NativeTalker | _native.TalkerSession) -> None:
         self._session = session
@@ -60,6 +69,35 @@ class TalkerSession:
         return self._session.decode(embed)
 
     step = decode
+
+    @property
+    def side_by_side(self) -> int:
+        """How many sequences can go on together."""
+        return SIDE_BY_SIDE if isinstance(self._session, _native.NativeTalker) else 1
+
+    def begin(
+        self, sequence: int, embeds: FloatArray, n_prefix: int, n_positions: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Begin a sequence beside others, with room for `n_positions`; otherwise as `prefill`."""
+        session = self._several()
+        if sequence:
+            session.reserve(sequence, n_positions)
+        return session.prefill_of(embeds, n_prefix, sequence)
+
+    def decode_all(self, sequences: Sequence[int], embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Append one position, (n, n_embd), to each of n sequences; each gets what it would get alone.
+
+        Returns:
+            (n, n_embd) hidden states and (n, n_vocab) logits.
+        Raises:
+            TalkerError: cancelled, or one is longer than its room.
+        """
+        return self._several().decode_all(sequences, embeds)
+
+    def _several(self) -> _native.NativeTalker:
+        if not isinstance(self._session, _native.NativeTalker):
+            raise TypeError("llama.cpp's talker goes through one sequence at a time")
+        return self._session
 
     def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """All positions of a fresh sequence: (n, n_embd) and (n, n_vocab); raises as `prefill`."""

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -132,6 +133,11 @@ struct PyCodePredictorModel {
     shape.talker_vocab = talker_vocab;
     shape.n_codebooks = values["codebooks"].cast<std::size_t>();
     shape.vocab = values["vocab"].cast<std::size_t>();
+    for (const auto& [name, view] : views) {
+      if (view.packed && name.rfind("codec_embd.", 0) == 0) {
+        throw py::value_error("tensor " + name + " must not be packed: its rows are read one by one");
+      }
+    }
     const py::gil_scoped_release release;
     return kazeia::CodePredictorModel(shape, views);
   }
@@ -162,6 +168,36 @@ struct PyCodePredictor {
       ok = predictor.predict(state, code0, options, random, out);
     }
     if (!ok) throw std::runtime_error("the code predictor's figures are not finite");
+    return codes;
+  }
+
+  py::array_t<std::int32_t> predict_all(const FloatArray& hidden, const std::vector<std::int32_t>& code0,
+                                        const std::vector<const kazeia::SamplerOptions*>& options,
+                                        const std::vector<kazeia::Pcg32*>& random) {
+    const kazeia::CodePredictorShape& shape = model->model.shape();
+    const std::size_t n = rows_of(hidden, shape.talker_hidden, "hidden");
+    if (n > kazeia::CodePredictor::kMaxFrames || code0.size() != n || options.size() != n || random.size() != n) {
+      throw py::value_error("1 to 4 frames, each with its code, options and generator, are predicted at once");
+    }
+    py::array_t<std::int32_t> codes({static_cast<py::ssize_t>(n), static_cast<py::ssize_t>(shape.n_codebooks)});
+    std::array<kazeia::CodePredictorFrame, kazeia::CodePredictor::kMaxFrames> frames;
+    for (std::size_t i = 0; i < n; ++i) {
+      check_code0(model->model, code0[i]);
+      if (options[i] == nullptr || random[i] == nullptr)
+        throw py::value_error("options and generators must not be None");
+      frames[i].hidden = hidden.data() + i * shape.talker_hidden;
+      frames[i].code0 = code0[i];
+      frames[i].options = options[i];
+      frames[i].random = random[i];
+      frames[i].codes = codes.mutable_data() + i * shape.n_codebooks;
+    }
+    {
+      const py::gil_scoped_release release;
+      predictor.predict(frames.data(), n);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!frames[i].finite) throw std::runtime_error("the code predictor's figures are not finite");
+    }
     return codes;
   }
 
@@ -304,6 +340,26 @@ std::unique_ptr<PyNativeTalker> native_talker(std::shared_ptr<kazeia::NativeTalk
   return std::make_unique<PyNativeTalker>(NativeTalkerOwner{std::move(model), std::move(team)}, std::move(session));
 }
 
+py::tuple prefill_of(PyNativeTalker& self, const FloatArray& embeds, std::size_t n_prefix, std::size_t sequence) {
+  const std::size_t n = rows_of(embeds, self.session->n_embd(), "embeds");
+  const float* data = embeds.data();
+  talking([&] { self.session->prefill(data, n, n_prefix, sequence); });
+  return self.last();
+}
+
+py::tuple decode_all(PyNativeTalker& self, const std::vector<std::size_t>& sequences, const FloatArray& embeds) {
+  kazeia::NativeTalker& talker = *self.session;
+  const std::size_t n = rows_of(embeds, talker.n_embd(), "embeds");
+  if (sequences.size() != n) throw py::value_error("embeds must have a row for each sequence");
+  const float* data = embeds.data();
+  talking([&] { talker.decode(sequences.data(), n, data); });
+  py::array_t<float> hidden = matrix(n, talker.n_embd());
+  py::array_t<float> logits = matrix(n, talker.n_vocab());
+  std::memcpy(hidden.mutable_data(), talker.hidden(), n * talker.n_embd() * sizeof(float));
+  std::memcpy(logits.mutable_data(), talker.logits(), n * talker.n_vocab() * sizeof(float));
+  return py::make_tuple(hidden, logits);
+}
+
 std::int32_t sample(kazeia::Sampler& sampler, const FloatArray& logits, const kazeia::SamplerOptions& options,
                     kazeia::Pcg32& random, const IntArray& history) {
   if (logits.ndim() != 1 || history.ndim() != 1) throw py::value_error("logits and history must have one dimension");
@@ -349,6 +405,8 @@ void add_tts(py::module_& module) {
            py::arg("model").none(false), py::arg("team").none(false))
       .def("predict", &PyCodePredictor::predict, py::arg("hidden"), py::arg("code0"), py::arg("options"),
            py::arg("random"))
+      .def("predict_all", &PyCodePredictor::predict_all, py::arg("hidden"), py::arg("code0"), py::arg("options"),
+           py::arg("random"))
       .def("logits", &PyCodePredictor::logits, py::arg("hidden"), py::arg("codes"))
       .def("frame_embedding", &PyCodePredictor::frame_embedding, py::arg("codes"), py::arg("text"))
       .def("take_times_ns", [](PyCodePredictor& self) {
@@ -391,4 +449,13 @@ void add_tts(py::module_& module) {
   native.def(py::init(&native_talker), py::arg("model").none(false), py::arg("team").none(false),
              py::arg("n_positions"), py::arg("kv_f32") = false);
   PyNativeTalker::add_calls(native);
+  native
+      .def(
+          "reserve",
+          [](PyNativeTalker& self, std::size_t sequence, std::size_t n_positions) {
+            talking([&] { self.session->reserve(sequence, n_positions); });
+          },
+          py::arg("sequence"), py::arg("n_positions"))
+      .def("prefill_of", &prefill_of, py::arg("embeds"), py::arg("n_prefix"), py::arg("sequence"))
+      .def("decode_all", &decode_all, py::arg("sequences"), py::arg("embeds"));
 }

@@ -435,3 +435,54 @@ def test_none_is_no_model(predictor: _core.CodePredictor, tensors: dict[str, Ten
         _core.CodePredictor(model_of(tensors), None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         predictor.predict(GOLDEN.hidden[0], 0, None, _core.Pcg32(0))  # type: ignore[arg-type]
+
+
+class TestSideBySide:
+    """Several sequences at once: each gets what it gets alone."""
+
+    def test_frames_of_several_sequences(self) -> None:
+        predictor = _core.CodePredictor(model_of(packed(GOLDEN.weights, "f32")), _core.ThreadTeam(2))
+        states, code0 = GOLDEN.hidden[:4], [int(codes[0]) for codes in GOLDEN.codes[:4]]
+        options = [USUAL, GREEDY, USUAL, USUAL]
+        alone = [
+            predictor.predict(state, code, drawn, _core.Pcg32(seed))
+            for seed, (state, code, drawn) in enumerate(zip(states, code0, options, strict=True))
+        ]
+        random = [_core.Pcg32(seed) for seed in range(4)]
+        assert np.array_equal(predictor.predict_all(states, code0, options, random), np.stack(alone))
+        for n in (0, 5):
+            many = np.resize(states, (n, states.shape[1]))
+            with pytest.raises(ValueError, match="1"):
+                predictor.predict_all(many, [1] * n, [USUAL] * n, [_core.Pcg32(0)] * n)
+        with pytest.raises(ValueError, match="each with its code"):
+            predictor.predict_all(states, code0[:3], options, random)
+        with pytest.raises(ValueError, match="none of codebook 0"):
+            predictor.predict_all(states[:1], [-1], [USUAL], random[:1])
+        with pytest.raises(RuntimeError, match="not finite"):
+            predictor.predict_all(np.full_like(states, np.nan), code0, options, random)
+
+    def test_sequences_of_the_talker(self, talker: _core.NativeTalker) -> None:
+        embeds = TestNativeTalker.EMBEDS
+        hidden, logits = talker.forward(embeds)
+        with pytest.raises(IndexError, match="sequence 2 has no room"):
+            talker.prefill_of(embeds[:5], 2, 2)
+        talker.reserve(2, 12)
+        with pytest.raises(_core.TalkerError, match="longer than 12 positions"):
+            talker.prefill_of(embeds[:13], 2, 2)
+        for sequence, n in ((0, 5), (2, 8)):
+            last = talker.prefill_of(embeds[:n], 2, sequence)
+            assert np.array_equal(last[0], hidden[n - 1]) and np.array_equal(last[1], logits[n - 1])
+        for step in range(4):
+            at = [5 + step, 8 + step]
+            found = talker.decode_all([0, 2], embeds[at])
+            assert np.array_equal(found[0], hidden[at]) and np.array_equal(found[1], logits[at])
+        assert talker.length == 9
+        with pytest.raises(_core.TalkerError, match="longer than 12 positions"):
+            talker.decode_all([0, 2], embeds[:2])
+        with pytest.raises(ValueError, match="a row for each sequence"):
+            talker.decode_all([0], embeds[:2])
+        with pytest.raises(ValueError, match="named twice"):
+            talker.decode_all([0, 0], embeds[:2])
+        talker.cancel()
+        with pytest.raises(_core.TalkerError, match="cancelled"):
+            talker.decode_all([0], embeds[:1])
