@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from kazeia_desktop.cli.engine_process import EngineProcess
-from kazeia_desktop.cli.machine_probe import machine_state, others_busy_s
+from kazeia_desktop.cli.machine_probe import machine_state
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.cli.tts_engines import OURS, PEER, PEER_MODULE, STAGES, qwentts_folder
 from kazeia_desktop.errors import InferenceError, ModelMissingError, UsageError
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.voice_manifest import CODE_PREDICTOR, FILE, TALKER, load_manifest
+from kazeia_desktop.runtime.cores import others_busy_s
 from kazeia_desktop.translations import system_language, translate
 
 TEXTS: Final = (

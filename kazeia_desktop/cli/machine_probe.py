@@ -22,7 +22,6 @@ _SIDE: Final = 1536
 _PRODUCTS: Final = 20
 _POWER: Final = Path("/sys/class/power_supply")
 _THERMAL: Final = Path("/sys/class/thermal")
-_STAT: Final = Path("/proc/stat")
 _CPUINFO: Final = Path("/proc/cpuinfo")
 
 
@@ -36,21 +35,6 @@ def machine_state() -> dict[str, object]:
         "temperature_c": round(max(heats) / 1000, 1) if heats else None,
         "clock_mhz": round(sum(clocks) / len(clocks)) if clocks else None,
     }
-
-
-def others_busy_s() -> float | None:
-    """Seconds of core time that processes other than this one and its ended children have used since the start.
-
-    Only a difference of two calls means something: how busy the machine was meanwhile with other work. None where
-    the system does not tell.
-    """
-    first = next(iter(_lines(_STAT)), "").split()
-    if first[:1] != ["cpu"]:
-        return None
-    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(ticks) for ticks in first[1:9])
-    busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    own = os.times()
-    return busy - own.user - own.system - own.children_user - own.children_system
 
 
 def _number(file: Path) -> float | None:

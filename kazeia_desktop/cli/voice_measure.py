@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     voice = Qwen3Voice(folder, VoiceStore.of(paths), tts, None, store)
     try:
         began = time.perf_counter()
-        voice.measure(CancelToken())
+        voice.measure(CancelToken(), always_keep=True)
         seconds = time.perf_counter() - began
         slow = voice.slowness()
     finally:

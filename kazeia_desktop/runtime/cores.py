@@ -1,4 +1,4 @@
-"""What processor this is, and how many cores of which kind it has for us."""
+"""What processor this is, how many cores of which kind it has for us, and how busy others keep them."""
 
 import os
 import platform
@@ -9,6 +9,7 @@ from typing import Final
 
 _CPUS: Final = Path("/sys/devices/system/cpu")
 _CPUINFO: Final = Path("/proc/cpuinfo")
+_STAT: Final = Path("/proc/stat")
 _FAST: Final = 0.8
 """A core of less than this part of the fastest one's capacity is a little one: a team waits for its slowest member."""
 
@@ -43,6 +44,21 @@ def read_cores(cpus: Path = _CPUS, cpuinfo: Path = _CPUINFO, usable: Iterable[in
     fastest = max(capacities)
     n_fast = sum(capacity >= _FAST * fastest for capacity in capacities)
     return Cores(_name(cpuinfo), len(numbers), len(firsts), n_fast)
+
+
+def others_busy_s() -> float | None:
+    """Seconds of core time that processes other than this one and its ended children have used since the start.
+
+    Only a difference of two calls means something: how busy the machine was meanwhile with other work. None where
+    the system does not tell.
+    """
+    first = next(iter(_read(_STAT).splitlines()), "").split()
+    if first[:1] != ["cpu"]:
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(ticks) for ticks in first[1:9])
+    busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    own = os.times()
+    return busy - own.user - own.system - own.children_user - own.children_system
 
 
 def _usable() -> Iterable[int]:

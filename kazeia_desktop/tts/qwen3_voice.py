@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import logging
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from kazeia_desktop.formats.voice_manifest import load_manifest
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
-from kazeia_desktop.runtime.cores import read_cores
+from kazeia_desktop.runtime.cores import others_busy_s, read_cores
 from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.base import Pace, SpeechFigures
 from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
@@ -32,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 NO_VOICE_SEED: Final = 1
 """Without a voice the seed alone makes the speaker: the same one in every clause."""
+_DISTURBED_CORES: Final = 0.5
+"""Other work that makes a measurement worthless for another day."""
 _NOTHING: Final = np.zeros(0, np.float32)
 
 
@@ -123,12 +126,16 @@ class Qwen3Voice:
         unknown = self._measured is not None and self._tuning is None and self._tts is not None
         return unknown and is_automatic(self._settings)
 
-    def measure(self, idle: CancelToken) -> None:
-        """See MeasuredVoice. A voice that fails is not measured again."""
+    def measure(self, idle: CancelToken, always_keep: bool = False) -> None:
+        """See MeasuredVoice. A voice that fails is not measured again.
+
+        What was measured while other programs were at work counts for this run, and is not kept, unless `always_keep`.
+        """
         tts, chosen, kept = self._tts, self._chosen, self._measured
         if tts is None or kept is None:
             return
         probe = EngineProbe(tts, chosen.voice, chosen.options, self._codec_threads)
+        began, busy_s = time.monotonic(), others_busy_s()
         try:
             tuning = measure(probe, teams(self._cores), idle)
         except KazeiaError:
@@ -137,11 +144,16 @@ class Qwen3Voice:
         finally:
             self._codec_threads = probe.codec_threads
             self._use_threads(tts, chosen.threads)
-        if tuning is not None:
-            self._take_over(tts, kept, tuning)
+        if tuning is None:
+            return
+        others = None if busy_s is None else ((others_busy_s() or 0.0) - busy_s) / (time.monotonic() - began)
+        if always_keep or others is None or others < _DISTURBED_CORES:
+            kept.put(tts.manifest, self._settings.talker, tuning)
+        else:
+            _log.info("other programs kept %.1f cores busy: it is measured again at the next start", others)
+        self._take_over(tts, tuning)
 
-    def _take_over(self, tts: Qwen3Tts, kept: TuningStore, tuning: Tuning) -> None:
-        kept.put(tts.manifest, self._settings.talker, tuning)
+    def _take_over(self, tts: Qwen3Tts, tuning: Tuning) -> None:
         self._tuning = tuning
         self._chosen = self._choose(tts, self._settings)
         if self._chosen.codec_threads != self._codec_threads:

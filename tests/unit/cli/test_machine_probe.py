@@ -1,7 +1,6 @@
 """What the probe says of a machine, and what the system's files tell."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kazeia_desktop.cli import machine_probe
-from kazeia_desktop.cli.machine_probe import machine_state, measure, others_busy_s
+from kazeia_desktop.cli.machine_probe import machine_state, measure
 
 pytestmark = pytest.mark.unit
 
@@ -34,23 +33,11 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(machine_probe, "_POWER", tmp_path / "power")
     monkeypatch.setattr(machine_probe, "_THERMAL", tmp_path / "thermal")
     monkeypatch.setattr(machine_probe, "_CPUINFO", tmp_path / "cpuinfo")
-    monkeypatch.setattr(machine_probe, "_STAT", tmp_path / "stat")
     return tmp_path
 
 
 def test_a_silent_system_is_null(system: Path) -> None:
     assert machine_state() == {"power": None, "temperature_c": None, "clock_mhz": None}
-    assert others_busy_s() is None
-
-
-def test_other_work_is_all_work_but_ours(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(os, "sysconf"):
-        pytest.skip("no /proc there")
-    ticks = os.sysconf("SC_CLK_TCK")
-    counts = [10, 1, 5, 1000, 300, 2, 1, 1, 0, 0]  # user nice system idle iowait irq softirq steal guest guest_nice
-    (system / "stat").write_text("cpu  " + " ".join(str(n * ticks) for n in counts) + "\ncpu0 1 2 3\n", "ascii")
-    monkeypatch.setattr(os, "times", lambda: os.times_result((3.0, 1.0, 4.0, 2.0, 0.0)))
-    assert others_busy_s() == pytest.approx(20.0 - 10.0)
 
 
 @pytest.mark.parametrize(("online", "power"), [("1", "mains"), ("0", "battery")])

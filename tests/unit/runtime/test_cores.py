@@ -1,10 +1,12 @@
 """Which cores there are, from the files that Linux tells it in."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from kazeia_desktop.runtime.cores import Cores, read_cores
+from kazeia_desktop.runtime import cores
+from kazeia_desktop.runtime.cores import Cores, others_busy_s, read_cores
 
 pytestmark = pytest.mark.unit
 
@@ -62,3 +64,15 @@ def test_nonsense_is_not_believed(tmp_path: Path) -> None:
 def test_this_machine_has_a_core() -> None:
     found = read_cores()
     assert 1 <= found.n_fast <= found.n_physical <= found.n
+
+
+def test_other_work_is_all_work_but_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(os, "sysconf"):
+        pytest.skip("no /proc there")
+    monkeypatch.setattr(cores, "_STAT", tmp_path / "stat")
+    assert others_busy_s() is None
+    ticks = os.sysconf("SC_CLK_TCK")
+    counts = [10, 1, 5, 1000, 300, 2, 1, 1, 0, 0]  # user nice system idle iowait irq softirq steal guest guest_nice
+    (tmp_path / "stat").write_text("cpu  " + " ".join(str(n * ticks) for n in counts) + "\ncpu0 1 2 3\n", "ascii")
+    monkeypatch.setattr(os, "times", lambda: os.times_result((3.0, 1.0, 4.0, 2.0, 0.0)))
+    assert others_busy_s() == pytest.approx(20.0 - 10.0)

@@ -33,6 +33,14 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return convert(OfficialSource(write_checkpoint(base / "c")), base / "voice", "q8_0").directory
 
 
+@pytest.fixture(autouse=True)
+def busy_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Core time that other programs have used when it is asked the next times; none by itself."""
+    coming: list[float] = []
+    monkeypatch.setattr(module, "others_busy_s", lambda: coming.pop(0) if coming else 0.0)
+    return coming
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> TuningStore:
     return TuningStore(tmp_path / "voice_tuning.json", Cores("Some CPU", 2, 2, 2))
@@ -85,6 +93,18 @@ def test_what_was_measured_is_used_at_once(voice: Qwen3Voice, monkeypatch: pytes
     assert voice._codec_threads == 1
     assert (voice._chosen.options.ramp, voice._chosen.options.stream_frames) == ((1, 2, 4, 8), 8)
     assert voice.pace is not None and (voice.pace.rtf, voice.pace.piece_s) == (1.2, 0.64)
+
+
+def test_on_a_busy_machine_it_counts_for_this_run(
+    voice: Qwen3Voice, kept: TuningStore, busy_s: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measures(monkeypatch, TUNING)
+    busy_s += [100.0, 1000.0]
+    voice.measure(CancelToken())
+    assert not voice.wants_measuring and voice.pace is not None and not kept.file.exists()
+    busy_s += [100.0, 1000.0]
+    voice.measure(CancelToken(), always_keep=True)
+    assert kept.file.exists()
 
 
 def test_an_interruption_leaves_the_voice_as_it_was(
