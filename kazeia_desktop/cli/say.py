@@ -222,7 +222,7 @@ def _speak(
 ) -> Said:
     """All clauses; each frame goes to the loudspeaker as it comes."""
     said = Said(rate_hz=voice.sample_rate_hz)
-    cushion = Cushion()
+    cushion = Cushion(_tell)
     for clause in clauses:
         made = _made(voice, clause, cancel, said)
         if sink is not None and own is not None:

@@ -16,11 +16,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from kazeia_desktop.events import Notice
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.tts.base import Pace
 
 LONGEST_WAIT_S: Final = 20.0
 """So long a clause is held back at most; then it is heard with gaps rather than not."""
+_LONG_WAIT_S: Final = 5.0
+"""A silence that needs to be explained."""
 _CHARACTERS_PER_S: Final = 15.0
 """French and English read aloud: 14-16; replaced by what this voice does."""
 _REMEMBERED: Final = 8
@@ -38,17 +41,23 @@ class Cushion:
     """Holds back the frames of one clause after the other. One thread.
 
     Args:
+        tell: told once, when a clause will be held back for long: silence that lasts is no fault.
         clock: seconds.
-    Attributes:
-        expected_wait_s: how long the clause under way is held back altogether, as far as can be told.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, tell: Callable[[Notice], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell = tell
+        self._told = False
         self._clock = clock
         self._paces: deque[float] = deque(maxlen=_REMEMBERED)
         self._rates: deque[float] = deque(maxlen=_REMEMBERED)
         self._piece_s = _PIECE_S
-        self.expected_wait_s = 0.0
+
+    def forget(self) -> None:
+        """Another voice: what was learned of the one before does not hold."""
+        self._paces.clear()
+        self._rates.clear()
+        self._piece_s = _PIECE_S
 
     def frames(
         self,
@@ -70,7 +79,6 @@ class Cushion:
         held: list[SpeechFrame] = []
         run = _Run(self._prior(known), self._length_s(clause), known.piece_s if known else self._piece_s)
         flowing = False
-        self.expected_wait_s = 0.0
         for frame in made:
             now = self._clock()
             seconds = len(frame.samples) / frame.sample_rate_hz
@@ -99,13 +107,24 @@ class Cushion:
             return False
         if delay > 0.0:
             delay -= ahead_s()
-        self.expected_wait_s = held_s + max(0.0, delay)
+        self._tell_wait(held_s + delay)
         if delay <= 0.0 or held_s >= LONGEST_WAIT_S:
             return True
         if delay > 0.5 * run.next_s():  # the next piece will be nearer to the right moment
             return False
         wait(delay)
         return True
+
+    def _tell_wait(self, wait_s: float) -> None:
+        if wait_s >= _LONG_WAIT_S and not self._told:
+            self._told = True
+            self._tell(
+                Notice(
+                    "The voice is made ahead, so that it does not stop inside a sentence: it begins in about {seconds} "
+                    "s.",
+                    {"seconds": round(min(wait_s, LONGEST_WAIT_S))},
+                )
+            )
 
     def _prior(self, known: Pace | None) -> float | None:
         """The speed with its margin, from the last clauses, or from what was measured."""

@@ -8,10 +8,10 @@ from typing import Final
 
 from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
-from kazeia_desktop.events import ClauseStarted, Level, Notice, State
+from kazeia_desktop.events import ClauseStarted, Level, State
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.pipeline.answering import Reload, reloaded
-from kazeia_desktop.pipeline.cushion import LONGEST_WAIT_S, Cushion
+from kazeia_desktop.pipeline.cushion import Cushion
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
@@ -22,8 +22,6 @@ _SURE_FRAMES: Final = 12
 """A second of sound: the start of a shorter one weighs too much."""
 _PAUSE_S: Final = 1.0
 """Nothing to say for so long: time to measure."""
-_LONG_WAIT_S: Final = 5.0
-"""A silence that needs to be explained."""
 
 
 class SpeakStage:
@@ -46,9 +44,8 @@ class SpeakStage:
         self._sink = sink
         self._finish = finish
         self._fail = fail
-        self._cushion = Cushion()
+        self._cushion = Cushion(desk.emit)
         self._told: set[str] = set()  # models whose slowness was told
-        self._told_wait = False
         self._playing = 0  # turn that the watcher was told of
 
     def run(self) -> None:
@@ -59,6 +56,7 @@ class SpeakStage:
                 if isinstance(item, Reload):
                     close = self.synthesizer.close if self.synthesizer is not None else lambda: None
                     self.synthesizer = reloaded(self._desk, close, item)
+                    self._cushion.forget()
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     self._speak(turn, item)
 
@@ -114,7 +112,6 @@ class SpeakStage:
             if frame.end_of_clause:
                 self._account(turn, voice)
             yield frame
-            self._tell_wait()
 
     def _account(self, turn: Turn, voice: SpeechSynthesizer) -> None:
         """Keep the clause's figures; tell when this machine is too slow for the voice."""
@@ -131,19 +128,6 @@ class SpeakStage:
         if notice is not None:
             self._told.add(voice.model)
             self._desk.emit(notice)
-
-    def _tell_wait(self) -> None:
-        """Once: silence that lasts is no fault."""
-        wait_s = self._cushion.expected_wait_s
-        if wait_s >= _LONG_WAIT_S and not self._told_wait:
-            self._told_wait = True
-            self._desk.emit(
-                Notice(
-                    "The voice is made ahead, so that it does not stop inside a sentence: it begins in about {seconds} "
-                    "s.",
-                    {"seconds": round(min(wait_s, LONGEST_WAIT_S))},
-                )
-            )
 
     def _write(self, turn: Turn, clause: Clause, frame: SpeechFrame, sink: SpeechSink) -> None:
         ends = frame.end_of_clause and clause.last

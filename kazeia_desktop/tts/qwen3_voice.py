@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 
-from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.events import Notice
 from kazeia_desktop.formats.voice_description import Sampling
 from kazeia_desktop.formats.voice_manifest import load_manifest
@@ -138,7 +137,7 @@ class Qwen3Voice:
         began, busy_s = time.monotonic(), others_busy_s()
         try:
             tuning = measure(probe, teams(self._cores), idle)
-        except KazeiaError:
+        except BaseException:
             self._measured = None
             raise
         finally:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kazeia_desktop.events import Notice
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.pipeline.cushion import LONGEST_WAIT_S, Cushion
 from kazeia_desktop.tts.base import Pace
@@ -27,9 +28,13 @@ class World:
         self.over = 0.0  # when the loudspeaker is through with what was written
         self.first: dict[int, float] = {}
         self.gaps: dict[int, float] = {}  # clause -> seconds of silence inside it
+        self.told: list[Notice] = []
 
     def clock(self) -> float:
         return self.now
+
+    def cushion(self) -> Cushion:
+        return Cushion(self.told.append, self.clock)
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -101,7 +106,7 @@ def formula_s(seconds: float, rtf: float) -> float:
 @pytest.mark.parametrize("seconds", [0.8, 2.4, 4.8])
 def test_no_gap_inside_a_clause_and_no_later_than_that(rtf: float, seconds: float, ramp: tuple[int, ...]) -> None:
     world = World()
-    began = world.say(Cushion(world.clock), 0, world.voice(0, seconds, rtf, ramp), seconds, known(rtf, ramp))
+    began = world.say(world.cushion(), 0, world.voice(0, seconds, rtf, ramp), seconds, known(rtf, ramp))
     assert world.gaps.get(0, 0.0) == pytest.approx(0.0, abs=1e-6)
     earliest = earliest_s(seconds, rtf, ramp)
     assert formula_s(seconds, rtf) <= earliest + 1e-6 <= formula_s(seconds, rtf) + ramp[-1] * FRAME_S * rtf + 1e-3
@@ -113,7 +118,7 @@ def test_no_gap_inside_a_clause_and_no_later_than_that(rtf: float, seconds: floa
 @pytest.mark.parametrize("rtf", [0.2, 0.4, 0.5])
 def test_a_fast_voice_is_heard_at_once(rtf: float) -> None:
     world = World()
-    began = world.say(Cushion(world.clock), 0, world.voice(0, 3.2, rtf), 3.2, known(rtf))
+    began = world.say(world.cushion(), 0, world.voice(0, 3.2, rtf), 3.2, known(rtf))
     assert world.first[0] - began == pytest.approx(FRAME_S * rtf, abs=0.02)
 
 
@@ -127,7 +132,7 @@ def test_without_a_cushion_there_would_be_gaps() -> None:
 @pytest.mark.parametrize("rtf", [0.8, 1.2, 2.0, 4.0])
 def test_an_unknown_voice_tells_by_its_first_pieces(rtf: float) -> None:
     world = World()
-    began = world.say(Cushion(world.clock), 0, world.voice(0, 2.4, rtf), 2.4, None)
+    began = world.say(world.cushion(), 0, world.voice(0, 2.4, rtf), 2.4, None)
     assert world.gaps.get(0, 0.0) == pytest.approx(0.0, abs=1e-6)
     assert world.first[0] - began <= earliest_s(2.4, rtf, RAMP) + 0.03 * rtf * 2.4 + 2 * FRAME_S * rtf
 
@@ -135,7 +140,7 @@ def test_an_unknown_voice_tells_by_its_first_pieces(rtf: float) -> None:
 def test_what_still_plays_counts() -> None:
     world = World()
     world.over = world.now + 60.0
-    began = world.say(Cushion(world.clock), 0, world.voice(0, 2.4, 2.0), 2.4, known(2.0))
+    began = world.say(world.cushion(), 0, world.voice(0, 2.4, 2.0), 2.4, known(2.0))
     assert world.first[0] == began + 60.0
     assert world.gaps.get(0, 0.0) == 0.0
 
@@ -143,7 +148,7 @@ def test_what_still_plays_counts() -> None:
 def test_clauses_follow_and_the_speed_is_learned() -> None:
     """Measured alone at 1.2; beside the language model it is 1.6."""
     world = World()
-    cushion = Cushion(world.clock)
+    cushion = world.cushion()
     for index in range(6):
         world.say(cushion, index, world.voice(index, 2.4, 1.6), 2.4, known(1.2))
     assert [world.gaps.get(index, 0.0) for index in range(1, 6)] == pytest.approx([0.0] * 5, abs=1e-6)
@@ -152,7 +157,7 @@ def test_clauses_follow_and_the_speed_is_learned() -> None:
 def test_a_voice_that_speaks_slowly_is_learned() -> None:
     """Ten characters a second instead of fifteen: the second clause has no gap."""
     world = World()
-    cushion = Cushion(world.clock)
+    cushion = world.cushion()
     for index in range(2):
         world.say(cushion, index, world.voice(index, 3.6, 2.0), 2.4, known(2.0))
     assert world.gaps[0] > 0.1
@@ -171,7 +176,7 @@ def test_every_sample_is_heard_once_and_in_order(
     made = list(world.voice(0, seconds, rtf, ramp, noise))
     clause = Clause(1, 0, "", "a" * 20)
     world = World()
-    cushion = Cushion(world.clock)
+    cushion = world.cushion()
     heard = list(
         cushion.frames(clause, world.voice(0, seconds, rtf, ramp, noise), known(rtf), world.ahead_s, world.wait)
     )
@@ -183,16 +188,35 @@ def test_every_sample_is_heard_once_and_in_order(
 @settings(deadline=None, max_examples=60)
 def test_a_voice_that_is_not_quite_even_has_no_gaps(rtf: float, noise: list[float]) -> None:
     world = World()
-    world.say(Cushion(world.clock), 0, world.voice(0, 3.2, rtf, RAMP, noise), 3.2, known(rtf))
+    world.say(world.cushion(), 0, world.voice(0, 3.2, rtf, RAMP, noise), 3.2, known(rtf))
     assert world.gaps.get(0, 0.0) <= 0.03
+
+
+def test_a_short_wait_is_not_told() -> None:
+    world = World()
+    world.say(world.cushion(), 0, world.voice(0, 2.4, 1.5), 2.4, known(1.5))
+    assert not world.told
+
+
+def test_another_voice_is_learned_anew() -> None:
+    world = World()
+    cushion = world.cushion()
+    for index in range(3):
+        world.say(cushion, index, world.voice(index, 2.4, 4.0), 2.4, known(4.0))
+    cushion.forget()
+    world.over = world.now
+    began = world.say(cushion, 3, world.voice(3, 2.4, 0.4), 2.4, known(0.4))
+    assert world.first[3] - began < 0.1
 
 
 def test_nobody_waits_for_ever() -> None:
     world = World()
-    cushion = Cushion(world.clock)
+    cushion = world.cushion()
     began = world.say(cushion, 0, world.voice(0, 16.0, 8.0), 16.0, known(8.0))
     assert world.first[0] - began <= LONGEST_WAIT_S + 4 * FRAME_S * 8.0
-    assert cushion.expected_wait_s > LONGEST_WAIT_S  # as can be told to the user
+    assert [notice.values["seconds"] for notice in world.told] == [20]
+    world.say(cushion, 1, world.voice(1, 16.0, 8.0), 16.0, known(8.0))
+    assert len(world.told) == 1
 
 
 def test_a_stop_while_it_is_held_back_is_heard_by_nobody() -> None:
@@ -206,13 +230,13 @@ def test_a_stop_while_it_is_held_back_is_heard_by_nobody() -> None:
                 return  # as a voice ends that was cancelled
             yield frame
 
-    assert not list(Cushion(world.clock).frames(clause, stopped(), known(4.0), world.ahead_s, world.wait))
+    assert not list(world.cushion().frames(clause, stopped(), known(4.0), world.ahead_s, world.wait))
 
 
 def test_an_empty_clause_passes() -> None:
     world = World()
     frames = [SpeechFrame(1, 0, np.zeros(0, np.float32), RATE_HZ, end_of_clause=True)]
-    assert list(Cushion(world.clock).frames(Clause(1, 0, "", ""), frames, None, world.ahead_s, world.wait)) == frames
+    assert list(world.cushion().frames(Clause(1, 0, "", ""), frames, None, world.ahead_s, world.wait)) == frames
 
 
 def test_a_last_frame_with_sound_lets_everything_go() -> None:
@@ -220,4 +244,4 @@ def test_a_last_frame_with_sound_lets_everything_go() -> None:
     sound = np.zeros(RATE_HZ, np.float32)
     frames = [SpeechFrame(1, 0, sound, RATE_HZ), SpeechFrame(1, 0, sound, RATE_HZ, end_of_clause=True)]
     clause = Clause(1, 0, "", "a" * 300)
-    assert list(Cushion(world.clock).frames(clause, frames, known(3.0), world.ahead_s, world.wait)) == frames
+    assert list(world.cushion().frames(clause, frames, known(3.0), world.ahead_s, world.wait)) == frames

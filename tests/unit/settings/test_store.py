@@ -142,3 +142,20 @@ def test_every_setting_has_title_and_section_in_both_languages() -> None:
     for section in Settings.model_fields:
         for field in section_type(section).model_fields.values():
             assert all(shown_of(field).title)
+
+
+def test_fixed_threads_of_version_1_become_automatic(tmp_path: Path) -> None:
+    """And what somebody chose stays."""
+    path = tmp_path / "settings.toml"
+    path.write_text(
+        "version = 1\n[tts]\ntalker_threads = 2\ncode_predictor_threads = 3\nstream_frames = 4\nspeed = 1.5\n"
+    )
+    store = SettingsStore(path)
+    tts = store.load().tts
+    assert store.problem is None
+    assert (tts.talker_threads, tts.code_predictor_threads, tts.codec_threads) == (0, 3, 0)
+    assert (tts.stream_frames, tts.speed) == (-1, 1.5)
+    path.write_text("version = 2\n[tts]\ntalker_threads = 2\nstream_frames = 4\n")
+    assert (store.load().tts.talker_threads, store.load().tts.stream_frames) == (2, 4)
+    path.write_text("version = 1\n[llm]\ntop_k = 7\n")
+    assert store.load().llm.top_k == 7
