@@ -368,6 +368,39 @@ class PrivacySettings(Section):
     keep_conversations: Annotated[bool, Shown(
         ("Garder les conversations", "Keep conversations"),
         ("Sur cette machine seulement.", "On this machine only."), Apply.NEXT_TURN)] = False
+    saved_states_mb: Annotated[int, Field(ge=0, le=100_000), Shown(
+        ("Place pour reprendre aussitôt", "Room for resuming at once"),
+        ("Garde ce que le modèle a lu des conversations gardées ; les plus anciennes partent d'abord. 0 : rien.",
+         "Keeps what the model has read of kept conversations; the oldest go first. 0: nothing."),
+        Apply.NEXT_TURN, "MB")] = 500
+    use_facts: Annotated[bool, Shown(
+        ("Lire la note sur vous", "Read the note about you"),
+        ("Le fichier facts.md du dossier de configuration : ce que Kazeia doit toujours savoir.",
+         "The file facts.md in the configuration folder: what Kazeia should always know."),
+        Apply.NEXT_TURN)] = True
+
+
+class ToolSettings(Section):
+    """What Kazeia can do besides talking, without a network."""
+
+    clock: Annotated[bool, Shown(
+        ("Heure et date", "Time and date"), ("", ""), Apply.NEXT_TURN)] = True
+    timers: Annotated[bool, Shown(
+        ("Minuteurs et alarmes", "Timers and alarms"),
+        ("Dits à voix haute à leur heure. Les alarmes survivent à un redémarrage.",
+         "Spoken when they are due. Alarms survive a restart."), Apply.NEXT_TURN)] = True
+    calculator: Annotated[bool, Shown(
+        ("Calculatrice", "Calculator"), ("", ""), Apply.NEXT_TURN)] = True
+    units: Annotated[bool, Shown(
+        ("Conversions d'unités", "Unit conversion"), ("", ""), Apply.NEXT_TURN)] = True
+    volume: Annotated[bool, Shown(
+        ("Volume à la voix", "Volume by voice"),
+        ("« Parle plus fort » change le volume de la voix.", "“Speak louder” changes the voice's volume."),
+        Apply.NEXT_TURN)] = True
+    ask_model: Annotated[bool, Shown(
+        ("Demander au modèle en cas de doute", "Ask the model when unsure"),
+        ("Pour les problèmes en mots ; coûte une à deux secondes à ces phrases-là seulement.",
+         "For problems in words; costs one or two seconds for those sentences only."), Apply.NEXT_TURN)] = True
 
 
 class Settings(Section):
@@ -381,6 +414,7 @@ class Settings(Section):
     backends: BackendSettings = BackendSettings()
     appearance: AppearanceSettings = AppearanceSettings()
     privacy: PrivacySettings = PrivacySettings()
+    tools: ToolSettings = ToolSettings()
 
 
 SECTION_TITLES: dict[str, tuple[str, str]] = {
@@ -392,6 +426,7 @@ SECTION_TITLES: dict[str, tuple[str, str]] = {
     "backends": ("Matériel", "Hardware"),
     "appearance": ("Apparence", "Appearance"),
     "privacy": ("Vie privée", "Privacy"),
+    "tools": ("Outils", "Tools"),
 }
 """(French, English) title of each section, in the panel's order."""
 

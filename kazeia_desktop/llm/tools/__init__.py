@@ -1,0 +1,1 @@
+"""Small tools that work without a network: clock, timers, calculator, units, volume."""
