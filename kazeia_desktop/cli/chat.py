@@ -37,8 +37,9 @@ def run(options: argparse.Namespace) -> int:
     """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
     from kazeia_desktop.llm.chat_session import LlamaChatSession
     from kazeia_desktop.llm.llama import LlamaModel
+    from kazeia_desktop.llm.trial import try_model
     from kazeia_desktop.models.catalog import Catalog
-    from kazeia_desktop.models.store import ModelStore
+    from kazeia_desktop.models.store import ModelStore, is_path
     from kazeia_desktop.settings.store import with_value
 
     paths, settings = load_settings()
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
             settings = with_value(settings, f"llm.{name}", getattr(options, name))
     store = ModelStore(paths.models_dir, Catalog.load())
     file = store.require_weights(settings.llm.model)
+    if is_path(settings.llm.model):
+        try_model(file, settings.llm, paths)
     if options.raw:
         model = LlamaModel(file, settings.llm)
         with contextlib.closing(model):

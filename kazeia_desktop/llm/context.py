@@ -87,7 +87,6 @@ class LlamaContext:
         self._settings = settings
         self._share = share
         self._n_tokens = n_tokens
-        self._batch = settings.batch
         self._threads = (0, 0)
         self._never = CancelToken()
         self.tokens: list[int] = []
@@ -97,6 +96,7 @@ class LlamaContext:
                 "llama.cpp cannot make a context: {reason}", reason=SPOKEN.reason("not enough memory?")
             )
         self.n_ctx = min(int(llama_cpp.llama_n_ctx(self.handle)), settings.n_ctx)
+        self._batch = min(settings.batch, int(llama_cpp.llama_n_batch(self.handle)))
         self.goes_back = not (llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model))
         self.checkpoints = Checkpoints(self.handle, 0 if self.goes_back else settings.checkpoint_mb << 20)
         self._logits: FloatArray | None = None
@@ -169,10 +169,16 @@ class LlamaContext:
         return self._decode([token], cancel)
 
     def logits(self) -> FloatArray:
-        """(n_tokens,) float32 after the last token that was read; valid until the next one."""
+        """(n_tokens,) float32 after the last token that was read; valid until the next one.
+
+        Raises:
+            InferenceError: there are none.
+        """
         if self._logits is not None:
             return self._logits
         pointer = llama_cpp.llama_get_logits_ith(self.handle, -1)
+        if not pointer:
+            raise InferenceError("The model has read nothing that it could answer.")
         return np.ctypeslib.as_array(pointer, shape=(self._n_tokens,))
 
     def _move_up(self, shared: int, prompt: Sequence[int]) -> None:

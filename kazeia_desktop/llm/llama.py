@@ -77,6 +77,9 @@ class LlamaModel:
         self._fingerprint: bytes | None = None
         self._model: Any = load_model(path, settings, spot)
         self.vocabulary = Vocabulary(self._model)
+        if llama_cpp.llama_model_has_encoder(self._model) or not llama_cpp.llama_model_has_decoder(self._model):
+            self.close()
+            raise ModelIncompatibleError("The model {file} reads texts but does not continue them.", file=str(path))
         try:
             self._context = self._make_context(settings, share, spot)
         except InferenceError as error:
