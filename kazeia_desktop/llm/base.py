@@ -123,6 +123,10 @@ class ChatSession(Protocol):
         """
         ...
 
+    def record(self, user_text: str, answer: str) -> None:
+        """Append an exchange that was answered without the model; it reads it with the next reply."""
+        ...
+
     def apply_facts(self, text: str) -> None:
         """What the system prompt says of the user besides the persona, from the next turn on; "" for nothing."""
         ...

@@ -222,6 +222,15 @@ class LlamaChatSession:
                     turns.append(Message(message.role, message.text, note=message.note))
             self._history = turns[: len(turns) // 2 * 2]
 
+    def record(self, user_text: str, answer: str) -> None:
+        """See ChatSession."""
+        with self._lock:
+            self._settle()
+            if self._history and not self._history[-1].text:
+                del self._history[-2:]  # stopped before a word: the question was withdrawn
+            question = unicodedata.normalize("NFC", user_text).strip()
+            self._history += [Message("user", question), Message("assistant", answer.strip())]
+
     def apply_facts(self, text: str) -> None:
         """See ChatSession. From any thread."""
         self._facts = text
@@ -242,7 +251,8 @@ class LlamaChatSession:
             if self._model.closed or (note := self._model.state_note(path)) is None:
                 return False
             saved = [Message(role, text, tuple(t), opening, n) for role, text, n, opening, t in json.loads(note)]
-            same = [(m.role, m.text, m.note) for m in saved] == [(m.role, m.text, m.note) for m in self._history]
+            rest = self._history[max(0, len(self._history) - len(saved)) :]  # what came before was dropped then
+            same = [_as_compared(m) for m in saved] == [_as_compared(m) for m in rest]
             if not same or not self._model.load_state(path):
                 return False
             self._history = saved
@@ -269,3 +279,8 @@ class LlamaChatSession:
         with self._lock:
             self._settle()
             self._model.close()
+
+
+def _as_compared(message: Message) -> tuple[str, str, str]:
+    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces."""
+    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split()), message.note
