@@ -1,15 +1,21 @@
 """Which settings change how the next token is chosen, and that the chain chooses so."""
 
 import ctypes
+import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import cast
 
 import llama_cpp
+import numpy as np
 import pytest
 
-from kazeia_desktop.llm.sampling import differ, make_sampler
+from kazeia_desktop.llm.llama import LlamaModel
+from kazeia_desktop.llm.sampling import TokenSampler, differ, make_sampler
 from kazeia_desktop.llm.vocabulary import Vocabulary
+from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
+from tests.fakes.tiny_llms import tiny_llm
 
 pytestmark = pytest.mark.unit
 
@@ -72,3 +78,95 @@ def test_a_seed_repeats_and_seeds_differ() -> None:
 def test_unlikely_tokens_are_left_out(change: dict[str, object], possible: set[int]) -> None:
     wide = LlmSettings(temperature=2.0, top_p=1.0, min_p=0.0, top_k=0, repeat_penalty=1.0)
     assert {choose(wide.model_copy(update={"seed": seed, **change})) for seed in range(60)} == possible
+
+
+def test_each_time_said_or_once() -> None:
+    """Frequency counts how often, presence only whether: the token 1 was said three times, 2 once."""
+    plain = {"temperature": 0.0, "repeat_penalty": 1.0}
+    said = (1, 1, 1, 2)
+    assert choose(LlmSettings(**plain), said) == 1  # type: ignore[arg-type]
+    assert choose(LlmSettings(**plain, frequency_penalty=0.3), said) == 2  # type: ignore[arg-type]
+    assert choose(LlmSettings(**plain, presence_penalty=1.0), said) == 1  # type: ignore[arg-type]
+    assert choose(LlmSettings(**plain, presence_penalty=1.0), (1,)) == 2  # type: ignore[arg-type]
+    assert choose(LlmSettings(**plain, frequency_penalty=2.0, penalty_window=1), said) == 1  # type: ignore[arg-type]
+    assert choose(LlmSettings(**plain, frequency_penalty=2.0, penalty_window=0), (1,) * 9) == 1  # type: ignore[arg-type]
+
+
+def test_typical_leaves_out_what_is_too_likely_or_too_unlikely() -> None:
+    wide = LlmSettings(temperature=2.0, top_p=1.0, min_p=0.0, top_k=0, repeat_penalty=1.0)
+    all_seeds = [wide.model_copy(update={"seed": seed}) for seed in range(80)]
+    assert len({choose(settings) for settings in all_seeds}) >= 3
+    assert len({choose(settings.model_copy(update={"typical_p": 0.2})) for settings in all_seeds}) == 1
+
+
+_EVERY_CHANGE = {
+    "temperature": 2.0, "top_k": 1, "top_p": 0.01, "min_p": 1.0, "typical_p": 0.01, "repeat_penalty": 2.0,
+    "frequency_penalty": 2.0, "presence_penalty": 2.0, "penalty_window": 0, "dry_multiplier": 5.0, "seed": 99,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LlamaModel]:
+    loaded = LlamaModel(tiny_llm("qwen3"), LlmSettings(threads=1, n_ctx=1024))
+    yield loaded
+    loaded.close()
+
+
+def written(model: LlamaModel, settings: LlmSettings, later: LlmSettings | None = None, n: int = 24) -> list[int]:
+    """Tokens written under `settings`, from the 9th on under `later`."""
+    model.use(settings)
+    model.prefill(model.tokenize("Le chat dort sur le tapis rouge.", special=False), CancelToken())
+    tokens = []
+    for token, _ in model.generate(n, CancelToken()):
+        tokens.append(token)
+        if len(tokens) == 8 and later is not None:
+            model.use(later)
+    return tokens
+
+
+@pytest.mark.parametrize("key", _EVERY_CHANGE)
+def test_every_sampler_is_heard_at_the_next_token(model: LlamaModel, key: str) -> None:
+    before = LlmSettings(
+        threads=1, n_ctx=1024, temperature=1.2, top_k=0, top_p=1.0, min_p=0.0, repeat_penalty=1.3, seed=5,
+        penalty_window=64,
+    )  # fmt: skip
+    after = before.model_copy(update={key: _EVERY_CHANGE[key]})
+    if key == "dry_multiplier":
+        # Something that repeats itself: the likeliest token after only one kind of context.
+        before = before.model_copy(update={"temperature": 0.0, "repeat_penalty": 1.0})
+        after = before.model_copy(update={key: 5.0, "dry_allowed_length": 1, "dry_base": 4.0})
+        model_said = _looping(model, before, after)
+        assert model_said[0] != model_said[1]
+        return
+    assert differ(before, after)
+    kept = written(model, before)
+    assert written(model, before) == kept, "a seed repeats"
+    changed = written(model, before, after)
+    assert changed[:8] == kept[:8]
+    assert changed != kept
+
+
+def _looping(model: LlamaModel, before: LlmSettings, after: LlmSettings) -> tuple[list[int], list[int]]:
+    """What two samplers make of logits that always favour going on as before: 7 8 9 7 8 9."""
+    results = []
+    for settings in (before, after):
+        sampler = TokenSampler(model.vocabulary, settings)
+        said: list[int] = []
+        for i in range(12):
+            logits = np.zeros(model.vocabulary.n_tokens, np.float32)
+            logits[7 + i % 3] = 3.0
+            said.append(sampler.choose(logits))
+        sampler.close()
+        results.append(said)
+    assert results[0] == [7, 8, 9] * 4
+    return results[0], results[1]
+
+
+def test_a_grammar_is_kept_to_and_ends_the_reply(model: LlamaModel) -> None:
+    hot = LlmSettings(threads=1, n_ctx=1024, temperature=2.0, top_k=0, top_p=1.0, min_p=0.0)
+    grammar = 'root ::= "[" ("chat" | "mer") (", " ("chat" | "mer")){0,2} "]"'
+    for seed in range(12):
+        model.use(hot.model_copy(update={"seed": seed}))
+        model.prefill(model.tokenize("Liste :", special=False), CancelToken())
+        said = "".join(text for _, text in model.generate(40, CancelToken(), grammar))
+        assert re.fullmatch(r"\[(chat|mer)(, (chat|mer)){0,2}\]", said), said

@@ -2,13 +2,14 @@
 
 import gc
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
 from kazeia_desktop.errors import InferenceError, ModelIncompatibleError
+from kazeia_desktop.llm.answer import shortened
 from kazeia_desktop.llm.base import Message
 from kazeia_desktop.llm.chat_session import LlamaChatSession
 from kazeia_desktop.llm.llama import LlamaModel
@@ -51,6 +52,10 @@ def opened() -> Iterator[Open]:
 
 def ask(session: LlamaChatSession, text: str) -> str:
     return "".join(session.reply(text, CancelToken()))
+
+
+def text_of(session: LlamaChatSession, tokens: Sequence[int]) -> str:
+    return b"".join(session._model.vocabulary.piece(t, special=True) for t in tokens).decode("utf-8", "replace")
 
 
 def saying(session: LlamaChatSession, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -110,9 +115,7 @@ def test_a_model_without_template_continues_but_does_not_converse(opened: Open) 
 def test_a_template_without_system_role_gets_it_with_the_first_question(opened: Open) -> None:
     session = opened(template=_NO_SYSTEM)
     ask(session, "Bonjour")
-    text = b"".join(session._model.vocabulary.piece(t, special=True) for t in session._model.tokens).decode(
-        "utf-8", "replace"
-    )
+    text = text_of(session, session._model.tokens)
     assert text.startswith("<|im_start|>user\nTu es Kazeia.\n\nBonjour<|im_end|>")
     ask(session, "Et demain ?")
     assert session.stats.prefilled_tokens < 60
@@ -140,6 +143,27 @@ def test_a_long_reply_stops_at_the_end_of_a_sentence(opened: Open, monkeypatch: 
     assert 80 <= session.stats.generated_tokens <= 80 + n
     saying(session, monkeypatch, "a" * 300)
     assert len(ask(session, "Parle.")) == 100
+
+
+@pytest.mark.parametrize("architecture", ["qwen3", "lfm2"])
+def test_what_was_heard_keeps_its_tokens(opened: Open, monkeypatch: pytest.MonkeyPatch, architecture: str) -> None:
+    """An answer may be spelt otherwise than its text would be: cut by a barge-in it is not read again."""
+    session = opened(architecture)
+    spelt = [t for c in " Le chat dort, é" for t in session._model.tokenize(c, special=False)]
+    tokens = itertools.chain(spelt, itertools.repeat(session._model.vocabulary.eos))
+    with monkeypatch.context() as patch:
+        patch.setattr(TokenSampler, "choose", lambda self, logits: next(tokens))
+        assert ask(session, "Parle.") == " Le chat dort, é"
+    for heard, n_kept in (("Le chat dort, é", len(spelt)), ("Le chat dort,", len(spelt) - 3), ("Le ", 3), ("Non", 0)):
+        message = shortened(session.history[-1], heard, session._model.vocabulary)
+        assert message.text == heard
+        assert list(message.tokens[:n_kept]) == spelt[:n_kept]
+        assert text_of(session, message.tokens).lstrip() == heard
+    session.amend_last_reply("Le chat dort,")
+    assert session.history[-1].tokens == tuple(spelt[:-3])
+    ask(session, "Et ?")
+    if architecture == "qwen3":
+        assert session.stats.prefilled_tokens < 45  # the template's signs and the question, no word of the answer
 
 
 @pytest.mark.parametrize("architecture", ["qwen3", "qwen35"])
