@@ -5,12 +5,14 @@
 Prints {"ok": true} or {"error": [kind, template, values]}.
 """
 
+import contextlib
 import json
 import sys
 from pathlib import Path
 
 from kazeia_desktop.errors import InferenceError, KazeiaError, ModelIncompatibleError
 from kazeia_desktop.llm.llama import LlamaModel
+from kazeia_desktop.llm.prompt import PromptWriter
 from kazeia_desktop.llm.trial import told
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
@@ -38,8 +40,11 @@ def run(path: Path, settings: LlmSettings) -> None:
     """
     model = LlamaModel(path, settings)
     try:
-        for template in (model.chat_template() or "", _TEXT * 4):
-            tokens = model.tokenize(template, special=True)[: model.n_ctx // 2]
+        template = model.chat_template()
+        with contextlib.suppress(ModelIncompatibleError):  # told when it is to converse
+            PromptWriter(template, model.vocabulary, model.n_ctx)
+        for text in (template or "", _TEXT * 4):
+            tokens = model.tokenize(text, special=True)[: model.n_ctx // 2]
             if tokens:
                 model.prefill(tokens, CancelToken())
                 for _ in model.generate(4, CancelToken()):

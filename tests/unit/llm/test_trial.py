@@ -87,6 +87,14 @@ def test_one_that_does_not_end_is_ended(paths: Paths, monkeypatch: pytest.Monkey
         try_model(tiny_llm("qwen3"), _SETTINGS, paths)
 
 
+def test_a_template_without_end_is_ended(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_PATIENCE_S", 3.0)
+    rounds = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    with pytest.raises(ModelIncompatibleError, match="no end"):
+        try_model(tiny_llm("qwen3", rounds), _SETTINGS, paths)
+    try_model(tiny_llm("qwen3", "{{ unknown.thing.here }}"), _SETTINGS, paths)  # no model to converse with, but sound
+
+
 def test_cancelled_is_neither_good_nor_bad(paths: Paths) -> None:
     cancel = CancelToken()
     cancel.set()
