@@ -114,6 +114,25 @@ class Failed:
     fatal: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationOpened:
+    """What is said from now on belongs to this kept conversation; id None: to a new one."""
+
+    id: int | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """Kazeia changed a setting because it was asked to; whoever keeps the settings keeps it.
+
+    key: "section.field".
+    """
+
+    key: str
+    value: float
+
+
 Event = (
     StateChanged
     | LoadProgress
@@ -125,4 +144,6 @@ Event = (
     | TurnEnded
     | Notice
     | Failed
+    | ConversationOpened
+    | SettingChanged
 )

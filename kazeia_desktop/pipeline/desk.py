@@ -49,6 +49,12 @@ class TurnDesk:
             self.emit(TurnStarted(turn.id, typed))
         return turn
 
+    def begin_if_idle(self) -> Turn | None:
+        """A turn that Kazeia begins by itself; None while somebody speaks, or something is being answered."""
+        with self._lock:
+            busy = self._current is not None or self._state in (State.HEARING, State.LOADING, State.ERROR)
+            return None if busy or self._closing else self.begin(typed=True)
+
     @property
     def current(self) -> Turn | None:
         return self._current

@@ -23,7 +23,12 @@ def test_a_state_is_read_back(tmp_path: Path) -> None:
     read: list[bytes] = []
     assert not states.load(1, lambda path: pytest.fail("there is none"))
     assert save(states, 1, b"old") and save(states, 1)
-    assert states.load(1, lambda path: read.append(path.read_bytes()) is None)
+
+    def note(path: Path) -> bool:
+        read.append(path.read_bytes())
+        return True
+
+    assert states.load(1, note)
     assert read == [b"state"] and names(tmp_path / "states") == ["1.state"]
 
 

@@ -115,3 +115,19 @@ def test_the_voices_figures_are_means_over_the_frames_of_the_turn() -> None:
     turn.clauses.append(SpeechFigures(30, 1.5, 40.0, 100.0, 50.0, 1))
     figures = turn_metrics(turn)
     assert [figures[name] for name in VOICE_FIGURES] == [35.0, 90.0, 45.0, 1.25, 1]
+
+
+def test_kazeia_speaks_of_its_own_accord_only_while_nobody_does() -> None:
+    desk, events = make()
+    turn = desk.begin_if_idle()
+    assert turn is not None and events[-1] == TurnStarted(turn.id, True)
+    assert desk.begin_if_idle() is None
+    desk.claim(turn)
+    desk.hearing()
+    assert desk.begin_if_idle() is None
+    desk.rest()
+    assert desk.begin_if_idle() is not None
+    closing, _ = make()
+    closing.end_idle(closing=True)
+    assert closing.begin_if_idle() is None
+    assert TurnDesk(events.append).begin_if_idle() is None, "still loading"

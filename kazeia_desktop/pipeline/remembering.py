@@ -1,0 +1,144 @@
+"""Between the conversation and what is kept of it: exchanges, the model's state, the note of facts.
+
+What needs the session is done in the language model's own thread (`Conversation` sees to that); the rest may be
+called from any.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from kazeia_desktop.errors import StorageError
+from kazeia_desktop.events import ConversationOpened, Event, Notice
+from kazeia_desktop.llm.base import ChatSession, Message
+from kazeia_desktop.memory.conversations import ASSISTANT, USER, ConversationStore, exchanges
+from kazeia_desktop.memory.facts import FactsNote
+from kazeia_desktop.memory.recorder import Recorder
+from kazeia_desktop.memory.states import StateFiles
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.settings.schema import PrivacySettings
+
+_log = logging.getLogger(__name__)
+
+_MB: Final = 1 << 20
+_WORTH_SAVING: Final = 1000
+"""Characters of a conversation that is worth a state: a shorter one is read as fast."""
+
+
+class Memory:
+    """What Kazeia keeps between conversations.
+
+    Attributes:
+        store: the kept conversations; lists, searches, renames and exports from any thread.
+
+    Args:
+        emit: told of faults, and of the conversation that grows now.
+    """
+
+    def __init__(self, paths: Paths, settings: PrivacySettings, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+        self._settings = settings
+        self.store = ConversationStore(paths.conversations_file, self._tell)
+        self._recorder = Recorder(self.store, settings.keep_conversations)
+        self._states = StateFiles(paths.states_dir, settings.saved_states_mb * _MB)
+        self._facts = FactsNote(paths.facts_file)
+        self._given = ""  # facts that the session has
+        self._lock = threading.Lock()  # of the states
+        self._told = ""
+
+    def hear(self, event: Event) -> None:
+        """Take notice of an event of the conversation; returns at once."""
+        self._recorder.hear(event)
+
+    def apply(self, settings: PrivacySettings) -> None:
+        """From any thread; what was kept stays until it is deleted."""
+        self._settings = settings
+        self._recorder.apply(settings.keep_conversations)
+        with self._lock:
+            self._states.max_bytes = settings.saved_states_mb * _MB
+            self._states.trim()
+
+    @property
+    def current(self) -> int | None:
+        """The kept conversation that grows now; None before its first exchange, or when nothing is kept."""
+        return self._recorder.current
+
+    def delete(self, conversation: int) -> None:
+        """Delete a kept conversation with its state. The one that grows now goes on as a new one.
+
+        Raises:
+            StorageError: there is none.
+        """
+        if self.current == conversation:
+            self._recorder.switch(None)
+        with self._lock:
+            self._states.remove(conversation)
+        self.store.delete(conversation)
+
+    def delete_all(self) -> int:
+        """Delete every kept conversation; how many there were."""
+        self._recorder.switch(None)
+        with self._lock:
+            self._states.remove_all()
+        return self.store.delete_all()
+
+    # In the language model's thread
+
+    def before_reply(self, session: ChatSession) -> None:
+        """Give the session the facts as they are now."""
+        facts = self._facts.text() if self._settings.use_facts else ""
+        if facts != self._given:
+            self._given = facts
+            session.apply_facts(facts)
+        if self._facts.problem is not None and self._settings.use_facts:
+            self._tell(self._facts.problem)
+
+    def new_session(self, session: ChatSession) -> None:
+        """Another session answers now: it has no facts yet."""
+        self._given = ""
+        self.before_reply(session)
+
+    def open(self, conversation: int, session: ChatSession) -> None:
+        """Go on with a kept conversation: its exchanges enter the session, its state where it fits.
+
+        Raises:
+            StorageError: there is none, or it cannot be read.
+        """
+        summary, said = self.store.get(conversation), self.store.messages(conversation)
+        self.leave(session)
+        history = []
+        for question, answer in exchanges(said):
+            history += [Message(USER, question), Message(ASSISTANT, answer)]
+        self.before_reply(session)
+        session.restore(history)
+        with self._lock:
+            spared = self._states.load(conversation, session.load_state)
+        _log.info("a kept conversation of %d messages goes on; its state fits: %s", len(said), spared)
+        self._recorder.switch(conversation)
+        self._emit(ConversationOpened(summary.id, summary.title))
+
+    def begin(self, session: ChatSession) -> None:
+        """Forget what was said in the session, and begin a new conversation."""
+        self.leave(session)
+        session.reset()
+        self._recorder.switch(None)
+        self._emit(ConversationOpened(None, ""))
+
+    def leave(self, session: ChatSession) -> None:
+        """Keep the session's state beside the conversation, so that going on with it is instant."""
+        current = self.current
+        if current is None or sum(len(message.text) for message in session.history) < _WORTH_SAVING:
+            return
+        with self._lock:
+            self._states.save(current, session.save_state)
+
+    def close(self) -> None:
+        """Write what waits."""
+        self.store.close()
+
+    def _tell(self, error: StorageError) -> None:
+        """Once until something else goes wrong."""
+        if str(error) != self._told:
+            self._told = str(error)
+            self._emit(Notice(error.template, error.values))
