@@ -1,6 +1,5 @@
 """A conversation that remembers, and reads only what is new."""
 
-import json
 import threading
 import time
 import unicodedata
@@ -15,6 +14,7 @@ from kazeia_desktop.llm.context import PutAway, common_length
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.prompt import PromptWriter
 from kazeia_desktop.llm.prompts import system_prompt
+from kazeia_desktop.llm.session_state import agrees, packed, unpacked
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
@@ -241,8 +241,7 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed:
                 return False
-            as_read = [[m.role, m.text, m.note, m.opening, list(m.tokens)] for m in self._history]
-            return self._model.save_state(path, json.dumps(as_read).encode())
+            return self._model.save_state(path, packed(self._history))
 
     def load_state(self, path: Path) -> bool:
         """See ChatSession."""
@@ -250,10 +249,8 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed or (note := self._model.state_note(path)) is None:
                 return False
-            saved = [Message(role, text, tuple(t), opening, n) for role, text, n, opening, t in json.loads(note)]
-            rest = self._history[max(0, len(self._history) - len(saved)) :]  # what came before was dropped then
-            same = [_as_compared(m) for m in saved] == [_as_compared(m) for m in rest]
-            if not same or not self._model.load_state(path):
+            saved = unpacked(note)
+            if not agrees(saved, self._history) or not self._model.load_state(path):
                 return False
             self._history = saved
             return True
@@ -279,8 +276,3 @@ class LlamaChatSession:
         with self._lock:
             self._settle()
             self._model.close()
-
-
-def _as_compared(message: Message) -> tuple[str, str, str]:
-    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces."""
-    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split()), message.note

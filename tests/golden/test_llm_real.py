@@ -12,8 +12,8 @@ import pytest
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm.chat_session import LlamaChatSession
-from kazeia_desktop.llm.context import ABORT
 from kazeia_desktop.llm.llama import LlamaModel
+from kazeia_desktop.llm.params import ABORT
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
 from tests.realmodels import require_model

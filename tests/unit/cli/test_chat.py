@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.store import SettingsStore, with_value
+from tests.fakes.gguf_parts import GgufParts
+from tests.fakes.tiny_llms import tiny_llm
 from tests.realmodels import require_model
 
 pytestmark = pytest.mark.golden
@@ -76,3 +79,29 @@ def test_a_file_that_is_no_model_is_one_line(tmp_path: Path) -> None:
 
 def test_bad_usage_is_2() -> None:
     assert chat("", "--language", "de").returncode == 2
+
+
+def test_raw_continues_what_any_model_is_given(kazeia_home: Path) -> None:
+    store = SettingsStore(Paths.from_environment().settings_file)
+    store.save(with_value(store.load(), "llm.max_reply_tokens", "16"))
+    base = str(tiny_llm("lfm2", None))
+    done = chat("Bonjour\n", "--model", base, KAZEIA_HOME=str(kazeia_home))
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert "no chat template" in line
+    done = chat("Le chat\nLa mer\n", "--model", base, "--raw", "--json", KAZEIA_HOME=str(kazeia_home))
+    assert (done.returncode, done.stderr) == (0, "")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [set(record) for record in records] == [{"reply", "cancelled"}] * 2
+    assert all(record["reply"] for record in records)
+
+
+def test_a_model_that_llama_cpp_does_not_survive_is_one_line(kazeia_home: Path, tmp_path: Path) -> None:
+    parts = GgufParts.split(tiny_llm("qwen35").read_bytes())
+    broken = parts.change_key("qwen35.ssm.inner_size", lambda key: replace(key, payload=b"\x07\0\0\0"))
+    (tmp_path / "x.gguf").write_bytes(broken.build())
+    done = chat("Bonjour\n", "--model", str(tmp_path / "x.gguf"), KAZEIA_HOME=str(kazeia_home))
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert "x.gguf" in line
+    assert "GGML_ASSERT" in line

@@ -1,0 +1,28 @@
+"""The history as the model has read it, kept with a saved state."""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+
+from kazeia_desktop.llm.base import Message
+
+
+def packed(history: Sequence[Message]) -> bytes:
+    """With tokens and openings."""
+    return json.dumps([[m.role, m.text, m.note, m.opening, list(m.tokens)] for m in history]).encode()
+
+
+def unpacked(data: bytes) -> list[Message]:
+    """What `packed` made, from a file that is known to be whole."""
+    return [Message(role, text, tuple(tokens), opening, note) for role, text, note, opening, tokens in json.loads(data)]
+
+
+def agrees(saved: Sequence[Message], history: Sequence[Message]) -> bool:
+    """Whether a state of `saved` is one of `history`; what came before was dropped when it was saved."""
+    rest = history[max(0, len(history) - len(saved)) :]
+    return [_compared(m) for m in saved] == [_compared(m) for m in rest]
+
+
+def _compared(message: Message) -> tuple[str, str, str]:
+    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces."""
+    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split()), message.note
