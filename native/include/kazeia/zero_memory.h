@@ -22,11 +22,11 @@ struct ZeroMemory {
 
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    void* memory = std::calloc(n, sizeof(T));
+    void* memory = std::calloc(n, sizeof(T));  // NOLINT(cppcoreguidelines-no-malloc): nothing else zeroes lazily
     if (memory == nullptr) throw std::bad_alloc();
     return static_cast<T*>(memory);
   }
-  void deallocate(T* memory, std::size_t /*n*/) { std::free(memory); }
+  void deallocate(T* memory, std::size_t /*n*/) { std::free(memory); }  // NOLINT(cppcoreguidelines-no-malloc)
 
   /// Zeros already.
   void construct(T* /*at*/) {}

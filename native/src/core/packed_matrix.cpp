@@ -190,10 +190,11 @@ std::uint64_t checksum(const std::byte* data, std::size_t n_bytes, std::uint64_t
   };
   std::uint64_t lanes[kLanes];
   for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = step(seed, lane);
+  constexpr std::size_t kLine = kLanes * sizeof(std::uint64_t);
   std::size_t at = 0;
-  for (; n_bytes - at >= sizeof lanes; at += sizeof lanes) {
+  for (; n_bytes - at >= kLine; at += kLine) {
     std::uint64_t words[kLanes];
-    std::memcpy(words, data + at, sizeof words);
+    std::memcpy(words, data + at, kLine);
     for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = step(lanes[lane], words[lane]);
   }
   std::uint64_t last[kLanes] = {};
