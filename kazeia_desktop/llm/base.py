@@ -87,6 +87,20 @@ class ChatSession(Protocol):
         """
         ...
 
+    def rest(self, cancel: CancelToken) -> None:
+        """Work ahead while nobody waits, so that the next question waits for its own tokens only.
+
+        Reads what the model does not hold of the conversation (after a change of persona, another model, a
+        conversation taken up again). Drops oldest turns when the next question would not fit, and sums them up
+        where the settings say so; the next reply's `dropped_turns` counts them.
+
+        Args:
+            cancel: to be set as soon as somebody speaks; what was read until then stays read.
+        Raises:
+            InferenceError: the model failed, or the persona is too long.
+        """
+        ...
+
     def generate_raw(self, prompt: str, cancel: CancelToken, max_tokens: int | None = None) -> Iterator[str]:
         """Continue a text as it stands, without template or history, until the model's own end.
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from kazeia_desktop.errors import InferenceError
-from kazeia_desktop.llm.answer import Answer, shortened, visible_text
+from kazeia_desktop.llm.answer import Answer, shortened
+from kazeia_desktop.llm.asides import Asides
 from kazeia_desktop.llm.base import Message, ReplyStats
 from kazeia_desktop.llm.context import PutAway, common_length
 from kazeia_desktop.llm.llama import LlamaModel
@@ -19,6 +20,8 @@ from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
 
+_QUESTION: Final = "mot " * 40
+"""As long as most questions are: for one of this length there is to be room without a wait."""
 _THOUGHT: Final = 4
 """A model that thinks aloud may think as many times longer than it may answer."""
 
@@ -46,13 +49,15 @@ class LlamaChatSession:
         self._facts = ""
         self._history: list[Message] = []
         self._answer: Answer | None = None
-        self._aside: PutAway | None = None
+        self._summary = ""
+        self._forgotten = 0  # turns that were dropped while nobody waited, and not told yet
         self._away: PutAway | None = None  # the conversation, while something else is written
         self._stats = ReplyStats(0, 0, None, None)
         self._model = make_model(gguf, settings, share)
         try:
             model = self._model
             self._prompts = PromptWriter(model.chat_template(), model.vocabulary, model.n_ctx)
+            self._asides = Asides(model, self._prompts)
             # Before anybody speaks: the first question then waits for its own tokens only.
             beginning = self._prompts.beginning(self.system)
             if 0 < len(beginning) < model.n_ctx:
@@ -109,7 +114,7 @@ class LlamaChatSession:
         kept.append(message)
         prompt = self._prompts.fit(self.system, kept, self._settings.max_reply_tokens, self._settings.thinking)
         self._history = kept[prompt.n_dropped :]
-        n_turns = prompt.n_dropped // 2
+        n_turns, self._forgotten = self._forgotten + prompt.n_dropped // 2, 0
         self._answer = Answer(
             prompt.tokens, prompt.opening, cancel, called_s, n_turns, self._settings.max_reply_tokens, prompt.thought
         )
@@ -159,19 +164,27 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed:
                 raise InferenceError("The model is closed.")
-            prompt = self._prompts.fit(messages[0], messages[1:], max_tokens).tokens
-            away = self._model.put_away()
-            try:
-                before = self._aside.tokens if self._aside is not None else []
-                same = common_length(before, prompt)
-                if self._aside is not None and same > common_length(away.tokens, prompt):
-                    self._model.take_back(self._aside)  # asides are mostly alike in their beginning
-                self._model.prefill(prompt, cancel, mark=same)
-                pieces = self._model.generate(max_tokens, cancel, grammar, greedy=True)
-                return visible_text("".join(text for _, text in pieces)).strip()
-            finally:
-                self._aside = self._model.put_away()
-                self._model.take_back(away)
+            return self._asides.ask(messages, cancel, max_tokens, grammar)
+
+    def rest(self, cancel: CancelToken) -> None:
+        """See ChatSession."""
+        with self._lock:
+            self._settle()
+            if self._model.closed:
+                return
+            probe = Message("user", _QUESTION)
+            prompt = self._prompts.fit(self.system, [*self._history, probe], self._settings.max_reply_tokens)
+            gone = self._history[: prompt.n_dropped]
+            if gone and self._settings.summarise:
+                summary = self._asides.summary(self._summary, gone, self._settings.language, cancel)
+                if cancel.is_set():
+                    return
+                self._summary = summary
+            self._history = self._history[len(gone) :]
+            self._forgotten += len(gone) // 2
+            ahead = self._prompts.beginning(self.system, self._history)
+            if common_length(self._model.tokens, ahead) < len(ahead) < self._model.n_ctx:
+                self._model.prefill(ahead, cancel)
 
     def generate_raw(self, prompt: str, cancel: CancelToken, max_tokens: int | None = None) -> Iterator[str]:
         """See ChatSession."""
@@ -210,7 +223,8 @@ class LlamaChatSession:
     @property
     def system(self) -> Message:
         """See ChatSession."""
-        return Message("system", system_prompt(self._settings.persona, self._settings.language, self._facts))
+        settings = self._settings
+        return Message("system", system_prompt(settings.persona, settings.language, self._facts, self._summary))
 
     def restore(self, history: Sequence[Message]) -> None:
         """See ChatSession."""
@@ -221,6 +235,7 @@ class LlamaChatSession:
                 if message.role == ("user", "assistant")[len(turns) % 2]:
                     turns.append(Message(message.role, message.text, note=message.note))
             self._history = turns[: len(turns) // 2 * 2]
+            self._summary = ""
 
     def record(self, user_text: str, answer: str) -> None:
         """See ChatSession."""
@@ -259,7 +274,8 @@ class LlamaChatSession:
         """See ChatSession."""
         with self._lock:
             self._settle()
-            self._history.clear()
+            self._history = []
+            self._summary = ""
 
     @property
     def stats(self) -> ReplyStats:

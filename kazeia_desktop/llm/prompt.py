@@ -61,9 +61,9 @@ class PromptWriter:
         opening = parts[-1] if isinstance(parts[-1], str) else ""
         return Prompt(tokens, opening, open_thought(opening))
 
-    def beginning(self, system: Message) -> list[int]:
-        """What every conversation under this system message begins with."""
-        one, other = (self.write([system, Message("user", text)]).tokens for text in ("Moi", "?"))
+    def beginning(self, system: Message, history: Sequence[Message] = ()) -> list[int]:
+        """What the next prompt begins with, whatever will be asked."""
+        one, other = (self.write([system, *history, Message("user", text)]).tokens for text in ("Moi", "?"))
         return one[: common_length(one, other)]
 
     def fit(self, system: Message, history: Sequence[Message], n_reply: int, thinking: bool = False) -> Prompt:

@@ -1,5 +1,6 @@
 """What the model is told to be: somebody who speaks, briefly, in the user's language."""
 
+from dataclasses import dataclass
 from typing import Final
 
 PERSONA: Final = {
@@ -22,7 +23,37 @@ PERSONA: Final = {
 FACTS: Final = {"fr": "Ce que tu sais de l'utilisateur :", "en": "What you know of the user:"}
 
 
-def system_prompt(persona: str, language: str, facts: str = "") -> str:
-    """The user's own persona where there is one, else Kazeia's in `language` ("fr" or "en"); then the facts."""
-    prompt = persona.strip() or PERSONA[language]
-    return f"{prompt}\n\n{FACTS[language]}\n{facts.strip()}" if facts.strip() else prompt
+BEFORE: Final = {"fr": "Ce qui s'est dit avant :", "en": "What was said before:"}
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWords:
+    """How a summary is asked for. user: who the user is in the text."""
+
+    task: str
+    user: str
+    question: str
+
+
+SUMMARY: Final = {
+    "fr": SummaryWords(
+        "Tu résumes des conversations en une ou deux phrases courtes, sans rien inventer.",
+        "L'utilisateur",
+        "Résume cette conversation en une ou deux phrases. Garde les noms, les lieux et ce que l'utilisateur veut.",
+    ),
+    "en": SummaryWords(
+        "You sum up conversations in one or two short sentences and invent nothing.",
+        "The user",
+        "Sum up this conversation in one or two sentences. Keep names, places and what the user wants.",
+    ),
+}
+
+
+def system_prompt(persona: str, language: str, facts: str = "", summary: str = "") -> str:
+    """The user's own persona where there is one, else Kazeia's in `language` ("fr" or "en"); then what is known."""
+    parts = [persona.strip() or PERSONA[language]]
+    if facts.strip():
+        parts.append(f"{FACTS[language]}\n{facts.strip()}")
+    if summary.strip():
+        parts.append(f"{BEFORE[language]}\n{summary.strip()}")
+    return "\n\n".join(parts)

@@ -149,6 +149,11 @@ class LlmSettings(Section):
          "« reread » relit tout : exact, mais plus lent ce tour-là.",
          "The oldest turns are forgotten. “shift” keeps what follows as it is and answers at once; “reread” reads "
          "everything again: exact, but slower that turn."), Apply.NEXT_TURN)] = "shift"
+    summarise: Annotated[bool, Shown(
+        ("Résumer ce qui est oublié", "Sum up what is forgotten"),
+        ("Au repos, le modèle résume les échanges qui ne tiennent plus, et s'en souvient ainsi.",
+         "When idle the model sums up the turns that no longer fit, and remembers them so."),
+        Apply.NEXT_TURN)] = False
     checkpoint_mb: Annotated[int, Field(ge=0, le=65536), Shown(
         ("Points de reprise", "Checkpoints"),
         ("Mémoire pour revenir en arrière avec les modèles récurrents (Qwen3.5, LFM2, Mamba).",

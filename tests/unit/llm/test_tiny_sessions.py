@@ -145,6 +145,63 @@ def test_a_long_reply_stops_at_the_end_of_a_sentence(opened: Open, monkeypatch: 
     assert len(ask(session, "Parle.")) == 100
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_rest_makes_room_and_reads_ahead(opened: Open, architecture: str) -> None:
+    session, other = opened(architecture), opened(architecture)
+    dropped = 0
+    for i in range(12):
+        said = ask(session, f"Question numéro {i} sur la mer et le vent du soir.")
+        dropped += session.stats.dropped_turns
+        other._history = session.history[:-2]
+        other._model.context.keep(0)
+        if i:
+            assert session.stats.prefilled_tokens < 70, "its own tokens only"
+            assert ask(other, f"Question numéro {i} sur la mer et le vent du soir.") == said, "exactly"
+        session.rest(CancelToken())
+        held = list(session._model.tokens)
+        session.rest(CancelToken())
+        assert list(session._model.tokens) == held
+    assert dropped > 2
+
+
+def test_a_rest_is_given_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(summarise=True)
+    session.restore([Message("user", "mer et vent " * 9), Message("assistant", "vent et mer " * 9)] * 6)
+    cancel = CancelToken()
+    cancel.set()
+    before = session.history
+    session.rest(cancel)
+    assert session.history == before
+    session.rest(CancelToken())
+    assert len(session.history) < len(before)
+    assert ask(session, "Et ?") is not None
+    assert session.stats.dropped_turns == (len(before) + 2 - len(session.history)) // 2
+    assert session.stats.prefilled_tokens < 60
+
+
+def test_what_is_forgotten_is_summed_up(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(summarise=True, n_ctx=1024)
+    for i in range(14):
+        session.record(f"Je m'appelle Camille et voici la question {i} sur la mer.", "Bien sûr, la mer est calme.")
+    asked: list[str] = []
+
+    def ask_aside(messages: Sequence[Message], cancel: CancelToken, max_tokens: int, grammar: str | None = None) -> str:
+        asked.append(messages[-1].text)
+        return "Camille  parle\nde la mer."
+
+    monkeypatch.setattr(session._asides, "ask", ask_aside)
+    session.rest(CancelToken())
+    (question,) = asked
+    assert "L'utilisateur : Je m'appelle Camille et voici la question" in question
+    assert session.system.text.endswith("Ce qui s'est dit avant :\nCamille parle de la mer.")
+    for i in range(14):
+        session.record(f"Et la suite {i} sur la mer, le vent et le soir ?", "Bien sûr, la mer est calme.")
+    session.rest(CancelToken())
+    assert asked[-1].startswith("Camille parle de la mer.\n")
+    session.reset()
+    assert session.system.text == "Tu es Kazeia."
+
+
 @pytest.mark.parametrize("architecture", ["qwen3", "lfm2"])
 def test_what_was_heard_keeps_its_tokens(opened: Open, monkeypatch: pytest.MonkeyPatch, architecture: str) -> None:
     """An answer may be spelt otherwise than its text would be: cut by a barge-in it is not read again."""
