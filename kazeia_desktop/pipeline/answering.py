@@ -10,7 +10,9 @@ from kazeia_desktop.errors import Cancelled, KazeiaError
 from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
 from kazeia_desktop.frames import Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.llm.tools.base import Tools
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.settings.schema import TtsSettings
@@ -37,6 +39,13 @@ class Amend:
 
     turn_id: int
     heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class WithSession:
+    """Something to do with the session between two replies, in the session's own thread."""
+
+    do: Callable[[ChatSession], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class RecognizeStage:
         self,
         desk: TurnDesk,
         inbox: Channel[Utterance | Reload[SpeechRecognizer]],
-        prompts: "Channel[Prompt | Amend | Reload[ChatSession]]",
+        prompts: "Channel[Prompt | Amend | WithSession | Reload[ChatSession]]",
         recognizer: SpeechRecognizer,
         is_echo: Callable[[Utterance, str], bool],
         give_up: Callable[[Turn, str], None],
@@ -114,22 +123,33 @@ class RecognizeStage:
 
 
 class ReplyStage:
-    """Prompt -> the model's text, reasoning removed."""
+    """Prompt -> a tool's answer, or the model's text, reasoning removed.
+
+    Args:
+        tools: asked first; None: there are none.
+        memory: gives the session what is known of the user.
+    """
 
     def __init__(
         self,
         desk: TurnDesk,
-        inbox: Channel[Prompt | Amend | Reload[ChatSession]],
+        inbox: Channel[Prompt | Amend | WithSession | Reload[ChatSession]],
         deltas: Channel[TextDelta],
         session: ChatSession,
         fail: Callable[[Turn, KazeiaError, str], None],
+        tools: Tools | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self._desk = desk
         self._inbox = inbox
         self._deltas = deltas
         self.session = session
         self._fail = fail
+        self._tools = tools
+        self._memory = memory
         self._answered = 0  # the last turn that entered the session's history
+        self._by_model = True  # not by a tool
+        self._undo: Callable[[], None] | None = None  # what a tool did in that turn
 
     def run(self) -> None:
         """Until the inbox is closed."""
@@ -138,14 +158,31 @@ class ReplyStage:
                 if isinstance(item, Reload):
                     self.session = reloaded(self._desk, self.session.close, item)
                     self._answered = 0
+                    if self._memory is not None:
+                        self._memory.new_session(self.session)
                 elif isinstance(item, Amend):
                     if item.turn_id == self._answered:
-                        self.session.amend_last_reply(item.heard)
+                        self._amend(item.heard)
+                elif isinstance(item, WithSession):
+                    self._do(item)
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     self._reply(turn, item.text)
 
+    def _amend(self, heard: str) -> None:
+        self.session.amend_last_reply(heard)
+        if not heard and self._undo is not None:  # the question goes on, or was withdrawn
+            self._undo()
+        self._undo = None
+
+    def _do(self, item: WithSession) -> None:
+        try:
+            item.do(self.session)
+        except KazeiaError as error:
+            self._desk.fail(error, "")
+        self._answered, self._undo = 0, None
+
     def _reply(self, turn: Turn, text: str) -> None:
-        self._answered = turn.id
+        self._answered, self._undo = turn.id, None
         turn.marks.set("prompt", time.monotonic())
         try:
             for piece in self._visible(turn, text):
@@ -158,11 +195,25 @@ class ReplyStage:
             return
         if turn.cancel.is_set():
             return
-        if self.session.stats.dropped_turns:
+        if self._by_model and self.session.stats.dropped_turns:
             self._desk.emit(Notice("The conversation is long: its oldest part was forgotten.", {}))
         self._deltas.put(TextDelta(turn.id, "", last=True))
 
     def _visible(self, turn: Turn, text: str) -> Iterator[str]:
+        if self._memory is not None:
+            self._memory.before_reply(self.session)
+        outcome = None if self._tools is None else self._tools.answer(text, self.session.aside, turn.cancel)
+        self._by_model = outcome is None
+        if outcome is None:
+            yield from self._written(turn, text)
+            return
+        self._undo = outcome.undo
+        self.session.record(text, outcome.said)
+        turn.marks.set("first_token", time.monotonic())
+        if not turn.cancel.is_set():
+            yield outcome.said
+
+    def _written(self, turn: Turn, text: str) -> Iterator[str]:
         thoughts = ThinkFilter()
         begun = False
         for raw in self.session.reply(text, turn.cancel):

@@ -25,6 +25,8 @@ from kazeia_desktop.models.catalog import Catalog
 from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.pipeline.errands import Errands
+from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.runtime.cores import read_cores
 from kazeia_desktop.settings.schema import Settings
@@ -126,6 +128,7 @@ def build(
         lambda changed: make_session(changed, store, share),
         lambda changed: make_synthesizer(changed, store, paths, share),
     )
+    lasts = source is None  # not one turn from a file: alarms may ring
     opened: list[Callable[[], None]] = []
     try:
         emit(LoadProgress("audio", 0.0))
@@ -172,6 +175,8 @@ def build(
         lambda audio: effective_duplex(audio) == "half",
         placement,
         makers,
+        Memory(paths, settings.privacy, emit),
+        Errands(paths.alarms_file if lasts else None, settings),
     )
     return Conversation(parts, settings, emit)
 

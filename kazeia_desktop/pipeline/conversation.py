@@ -14,18 +14,21 @@ from typing import Final
 
 from kazeia_desktop.audio.base import FrameSource, SpeechSink
 from kazeia_desktop.errors import InferenceError, KazeiaError
-from kazeia_desktop.events import Event, Notice, State, UserText
+from kazeia_desktop.events import Event, Notice, ReplyDelta, SettingChanged, State, UserText
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
-from kazeia_desktop.pipeline.answering import Amend, Prompt, RecognizeStage, Reload, ReplyStage, SplitStage
+from kazeia_desktop.pipeline.answering import Amend, Prompt, RecognizeStage, Reload, ReplyStage, SplitStage, WithSession
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.errands import Errands
 from kazeia_desktop.pipeline.heard import heard_text, is_echo
 from kazeia_desktop.pipeline.listening import ListenStage
+from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.settings.schema import Apply, AudioSettings, Section, Settings, shown_of
+from kazeia_desktop.settings.store import with_value
 from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 from kazeia_desktop.vad.endpointing import SpeechDetector
@@ -65,6 +68,8 @@ class Parts:
     half_duplex: Callable[[AudioSettings], bool]
     placement: Mapping[str, str]
     makers: Makers
+    memory: Memory | None = None
+    errands: Errands | None = None
 
 
 class Conversation:
@@ -73,7 +78,7 @@ class Conversation:
     def __init__(self, parts: Parts, settings: Settings, emit: Callable[[Event], None]) -> None:
         self._parts = parts
         self._settings = settings
-        self._desk = TurnDesk(emit)
+        self._desk = TurnDesk(emit if parts.memory is None else parts.memory.before(emit))
         self._restarts = 0
         self._closed = False
         self._apply_lock = threading.Lock()
@@ -82,7 +87,7 @@ class Conversation:
         self._echo: tuple[str, float] = ("", 0.0)  # what was spoken last, until when
 
         self._utterances: Channel[Utterance | Reload[SpeechRecognizer]] = Channel(4)
-        self._prompts: Channel[Prompt | Amend | Reload[ChatSession]] = Channel(16)
+        self._prompts: Channel[Prompt | Amend | WithSession | Reload[ChatSession]] = Channel(16)
         self._deltas: Channel[TextDelta] = Channel(64)
         self._to_speak: Channel[Clause | Reload[SpeechSynthesizer]] = Channel(8)
         self._watched: Channel[Turn] = Channel(4)
@@ -101,7 +106,9 @@ class Conversation:
         self._recognize = RecognizeStage(
             desk, self._utterances, self._prompts, parts.recognizer, self._repeats_us, self._give_up, self._fail_turn
         )
-        self._reply = ReplyStage(desk, self._prompts, self._deltas, parts.session, self._fail_turn)
+        self._reply = ReplyStage(
+            desk, self._prompts, self._deltas, parts.session, self._fail_turn, parts.errands, parts.memory
+        )
         self._split = SplitStage(desk, self._deltas, self._to_speak, self._remember, settings.tts)
         self._speak = SpeakStage(
             desk, self._to_speak, self._watched, parts.synthesizer, parts.sink, self._finish, self._fail_turn
@@ -125,6 +132,8 @@ class Conversation:
         self._desk.set_resting(State.LISTENING if self._listen is not None else State.IDLE)
         for worker in self._workers:
             worker.start()
+        if self._parts.errands is not None:
+            self._parts.errands.start(self.announce, self._change)
 
     def close(self) -> None:
         """Stop everything and wait for every thread. Closing twice is harmless."""
@@ -132,6 +141,8 @@ class Conversation:
             return
         self._closed = True
         self._desk.end_idle(closing=True)
+        if self._parts.errands is not None:
+            self._parts.errands.close()
         turn = self._desk.current
         if turn is not None:
             self._interrupt(turn)
@@ -148,6 +159,9 @@ class Conversation:
             if not worker.join(max(0.0, deadline - time.monotonic())):
                 _log.error("the thread %s did not end within %.0f s", worker.name, _JOIN_S)
         self._recognize.recognizer.close()
+        if self._parts.memory is not None:
+            self._parts.memory.leave(self._reply.session)  # its thread has ended
+            self._parts.memory.close()
         self._reply.session.close()
         if self._speak.synthesizer is not None:
             self._speak.synthesizer.close()
@@ -171,6 +185,65 @@ class Conversation:
         turn = self._desk.current
         if turn is not None:
             self._interrupt(turn)
+
+    def announce(self, said: str) -> bool:
+        """Say something of Kazeia's own accord; false: not now, somebody speaks or is being answered."""
+        turn = self._desk.begin_if_idle()
+        if turn is None:
+            return False
+        self._desk.emit(ReplyDelta(turn.id, said))
+        with contextlib.suppress(ChannelClosed):
+            self._deltas.put(TextDelta(turn.id, said))
+            self._deltas.put(TextDelta(turn.id, "", last=True))
+        return True
+
+    @property
+    def memory(self) -> Memory | None:
+        """What is kept of conversations; None where nothing can be."""
+        return self._parts.memory
+
+    @property
+    def errands(self) -> Errands | None:
+        """Timers and alarms."""
+        return self._parts.errands
+
+    def open_conversation(self, conversation: int) -> None:
+        """Go on with a kept conversation. ConversationOpened tells when it is done, Failed when it cannot be."""
+        memory = self._parts.memory
+        if memory is not None:
+            self._with_session(lambda session: memory.open(conversation, session))
+
+    def new_conversation(self) -> None:
+        """Forget what was said and begin anew; what was kept stays. ConversationOpened tells when it is done."""
+        memory = self._parts.memory
+        self._with_session((lambda session: session.reset()) if memory is None else memory.begin)
+
+    def delete_conversation(self, conversation: int) -> None:
+        """Delete a kept conversation for good; when it is the one that grows now, the session forgets it too.
+
+        Raises:
+            StorageError: there is none.
+        """
+        memory = self._parts.memory
+        if memory is not None:
+            grows = memory.current == conversation
+            memory.delete(conversation)
+            if grows:
+                self.new_conversation()
+
+    def _with_session(self, do: Callable[[ChatSession], None]) -> None:
+        self.interrupt()
+        with contextlib.suppress(ChannelClosed):
+            self._prompts.put(WithSession(do))
+
+    def _change(self, key: str, value: float) -> None:
+        """A tool changes a setting; whoever keeps the settings is told."""
+        self._settings = with_value(self._settings, key, value)
+        if self._parts.sink is not None:
+            self._parts.sink.apply(self._settings.audio)
+        if self._parts.errands is not None:
+            self._parts.errands.apply(self._settings)
+        self._desk.emit(SettingChanged(key, value))
 
     def send_now(self) -> None:
         """End the utterance that is being spoken, without waiting for a pause."""
@@ -196,6 +269,10 @@ class Conversation:
             if self._parts.sink is not None:
                 self._parts.sink.apply(settings.audio)
             self._split.apply(settings.tts)
+            if self._parts.memory is not None:
+                self._parts.memory.apply(settings.privacy)
+            if self._parts.errands is not None:
+                self._parts.errands.apply(settings)
             if _needs_reload(old.stt, settings.stt):
                 self._utterances.put(Reload(lambda: makers.recognizer(settings), lambda: makers.recognizer(old)))
             else:

@@ -14,10 +14,10 @@ class Errands:
     """Tools that belong to one conversation. `answer` in the language model's thread; the rest from any.
 
     Args:
-        alarms_file: keeps alarms over a restart.
+        alarms_file: keeps alarms over a restart; None: nothing does.
     """
 
-    def __init__(self, alarms_file: Path, settings: Settings) -> None:
+    def __init__(self, alarms_file: Path | None, settings: Settings) -> None:
         self._settings = settings
         self._announce: Callable[[str], bool] = lambda said: False
         self._change: Callable[[str, float], None] = lambda key, value: None

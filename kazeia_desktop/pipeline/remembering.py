@@ -51,6 +51,15 @@ class Memory:
         """Take notice of an event of the conversation; returns at once."""
         self._recorder.hear(event)
 
+    def before(self, emit: Callable[[Event], None]) -> Callable[[Event], None]:
+        """A listener that takes notice of an event and passes it on to `emit`."""
+
+        def both(event: Event) -> None:
+            self.hear(event)
+            emit(event)
+
+        return both
+
     def apply(self, settings: PrivacySettings) -> None:
         """From any thread; what was kept stays until it is deleted."""
         self._settings = settings

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from kazeia_desktop.audio.base import Heard
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.events import Event
 from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, AudioFrame, Clause, FloatArray, SpeechFrame, Transcript
-from kazeia_desktop.llm.base import ReplyStats
+from kazeia_desktop.llm.base import Message, ReplyStats
 from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.pipeline.errands import Errands
+from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.settings.schema import AudioSettings, LlmSettings, Settings, SttSettings, TtsSettings
@@ -144,6 +147,25 @@ class FakeSession:
             said += piece
             self.history[-1] = (user_text, said)
             yield piece
+
+    def apply_facts(self, text: str) -> None: ...
+
+    def save_state(self, path: Path) -> bool:
+        return False
+
+    def load_state(self, path: Path) -> bool:
+        return False
+
+    def restore(self, history: list[tuple[str, str]]) -> None:
+        self.history = list(history)
+
+    def record(self, user_text: str, answer: str) -> None:
+        self.history.append((user_text, answer))
+
+    def aside(
+        self, messages: Sequence[Message], cancel: CancelToken, max_tokens: int = 64, grammar: str | None = None
+    ) -> str:
+        return "none"
 
     def amend_last_reply(self, heard: str) -> None:
         question, _ = self.history.pop()
@@ -317,6 +339,8 @@ class FakeConversation:
         instant: bool = False,
         with_source: bool = True,
         with_sink: bool = True,
+        memory: Memory | None = None,
+        errands: Errands | None = None,
     ) -> None:
         self.source = FakeSource()
         self.recognizer = FakeRecognizer(texts or ["Quel temps fait-il ?"])
@@ -335,6 +359,8 @@ class FakeConversation:
             lambda audio: half_duplex or audio.duplex == "half",
             {},
             Makers(self._recognizer, lambda s: self.session, lambda s: self.voice),
+            memory,
+            errands,
         )
         self.conversation = Conversation(parts, self.settings, self.watcher)
 

@@ -38,14 +38,15 @@ class Timers:
     """What is to ring. Thread-safe; its thread runs only while something is pending.
 
     Args:
-        file: keeps the alarms. Their labels are words of the user and are kept only where `keeps_words` says so.
+        file: keeps the alarms; None: nothing does. Their labels are words of the user and are kept only where
+            `keeps_words` says so.
         ring: told what is due, in a thread of its own; false: not now, ask again shortly.
         now: seconds since 1970.
     """
 
     def __init__(
         self,
-        file: Path,
+        file: Path | None,
         ring: Callable[[Pending], bool],
         keeps_words: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.time,
@@ -128,6 +129,8 @@ class Timers:
                     self._changed.wait(wait_s)
 
     def _read(self) -> list[Pending]:
+        if self._file is None:
+            return []
         try:
             kept = json.loads(self._file.read_text("utf-8"))
             return [Pending(ALARM, float(one["due"]), 0, str(one.get("label", ""))[:80]) for one in kept["alarms"]][
@@ -140,6 +143,8 @@ class Timers:
             return []
 
     def _save(self) -> None:
+        if self._file is None:
+            return
         alarms = [one for one in self._pending if one.kind == ALARM]
         words = self._keeps_words()
         kept = [{"due": one.due_s} | ({"label": one.label} if words and one.label else {}) for one in alarms]

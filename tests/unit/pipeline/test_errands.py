@@ -48,3 +48,12 @@ def test_a_timer_is_said_and_can_be_cancelled(tmp_path: Path) -> None:
     assert len(errands.pending()) == 1
     errands.close()
     assert (tmp_path / "alarms.json").exists()
+
+
+def test_a_conversation_that_does_not_last_keeps_no_alarm(tmp_path: Path) -> None:
+    errands = Errands(None, Settings())
+    errands.start(lambda said: True, lambda key, value: None)
+    errands.answer("Réveille-moi à 7 h", ask, CancelToken())
+    assert len(errands.pending()) == 1
+    errands.close()
+    assert list(tmp_path.iterdir()) == []
