@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.llm.base import ChatSession, ReplyStats
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.translations import system_language
 
 if TYPE_CHECKING:
+    from kazeia_desktop.cli.chat_partner import Partner
     from kazeia_desktop.llm.llama import LlamaModel
 
 
@@ -29,12 +30,15 @@ def register(commands: Subparsers) -> None:
     parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
     parser.add_argument("--language", choices=("fr", "en"), help="default: the setting llm.language")
     parser.add_argument("--raw", action="store_true", help="continue each line as it stands: no template, no history")
+    parser.add_argument("--no-tools", action="store_true", help="the model answers everything, also the time")
+    parser.add_argument("--resume", type=int, metavar="ID", help="go on with a kept conversation")
     parser.add_argument("--json", action="store_true", help="one JSON line a reply")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
+    from kazeia_desktop.cli.chat_partner import Partner
     from kazeia_desktop.llm.chat_session import LlamaChatSession
     from kazeia_desktop.llm.llama import LlamaModel
     from kazeia_desktop.llm.trial import try_model
@@ -55,8 +59,13 @@ def run(options: argparse.Namespace) -> int:
         with contextlib.closing(model):
             return _each_line(lambda line: _continue(model, line, options.json))
     session = LlamaChatSession(file, settings.llm)
-    with contextlib.closing(session):
-        return _each_line(lambda line: _reply(session, line, options.json))
+    with (
+        contextlib.closing(session),
+        contextlib.closing(Partner(session, paths, settings, not options.no_tools)) as who,
+    ):
+        if options.resume is not None:
+            who.resume(options.resume)
+        return _each_line(lambda line: _reply(who, session, line, options.json))
 
 
 def _each_line(answer: Callable[[str], None]) -> int:
@@ -85,12 +94,12 @@ def _lines() -> Iterator[str]:
             yield line.strip()
 
 
-def _reply(session: ChatSession, message: str, as_json: bool) -> None:
+def _reply(who: "Partner", session: ChatSession, message: str, as_json: bool) -> None:
     cancel = CancelToken()
-    said = _written(_visible(session, message, cancel), cancel, as_json)
+    said = _written(_visible(who, message, cancel), cancel, as_json)
     if not as_json:
         return
-    stats = session.stats
+    stats = ReplyStats(0, 0, None, None) if who.by_tool else session.stats
     print_json(
         {
             "reply": said.rstrip(),
@@ -100,6 +109,7 @@ def _reply(session: ChatSession, message: str, as_json: bool) -> None:
             "generated_tokens": stats.generated_tokens,
             "dropped_turns": stats.dropped_turns,
             "cancelled": cancel.is_set(),
+            "by_tool": who.by_tool,
         }
     )
 
@@ -125,13 +135,13 @@ def _written(pieces: Iterator[str], cancel: CancelToken, silent: bool) -> str:
     return "".join(said)
 
 
-def _visible(session: ChatSession, message: str, cancel: CancelToken) -> Iterator[str]:
+def _visible(who: "Partner", message: str, cancel: CancelToken) -> Iterator[str]:
     """The reply without reasoning and without leading space, as it is written."""
     from kazeia_desktop.text.think_filter import ThinkFilter
 
     thoughts = ThinkFilter()
     begun = False
-    for raw in session.reply(message, cancel):
+    for raw in who.reply(message, cancel):
         piece = thoughts.push(raw)
         piece = piece if begun else piece.lstrip()
         if piece:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
-from kazeia_desktop.errors import AudioFormatError
+from kazeia_desktop.errors import AudioFormatError, SettingsError
 from kazeia_desktop.events import Event
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
@@ -49,6 +49,21 @@ def load_settings() -> tuple[Paths, Settings]:
     if store.problem is not None:
         sys.stderr.write(f"kazeia: {store.problem.told_in(system_language())}\n")
     return paths, settings
+
+
+def keep_setting(paths: Paths, key: str, value: float) -> None:
+    """Store a setting that a tool changed; where that cannot be, it is told and holds for this run.
+
+    Args:
+        key: "section.field".
+    """
+    from kazeia_desktop.settings.store import SettingsStore, with_value
+
+    store = SettingsStore(paths.settings_file)
+    try:
+        store.save(with_value(store.load(), key, value))
+    except SettingsError as error:
+        sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
 
 
 def check_place(path: Path) -> None:

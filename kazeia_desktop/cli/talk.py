@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from kazeia_desktop.cli.output import EVENTS_KEPT, Subparsers, emitter, load_settings, print_json, print_text
+from kazeia_desktop.cli.output import (
+    EVENTS_KEPT,
+    Subparsers,
+    emitter,
+    keep_setting,
+    load_settings,
+    print_json,
+    print_text,
+)
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import (
     Event,
@@ -19,11 +27,13 @@ from kazeia_desktop.events import (
     LoadProgress,
     Notice,
     ReplyDelta,
+    SettingChanged,
     State,
     StateChanged,
     TurnEnded,
     UserText,
 )
+from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.channel import Channel
 from kazeia_desktop.translations import system_language, translate
 
@@ -38,6 +48,7 @@ def register(commands: Subparsers) -> None:
     parser.add_argument("--input", metavar="DEV", help="microphone; see `kazeia devices`")
     parser.add_argument("--output", metavar="DEV", help="loudspeaker")
     parser.add_argument("--turns", type=int, metavar="N", help="end after N answered turns")
+    parser.add_argument("--resume", type=int, metavar="ID", help="go on with a kept conversation")
     parser.add_argument("--json", action="store_true", help="one JSON line an event")
     parser.set_defaults(run=run)
 
@@ -61,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
                 raise AudioDeviceError(
                     "There is no microphone to talk into: plug one in, see `kazeia devices`, or use `kazeia chat`."
                 )
-            _report(events, options.json, options.turns)
+            if options.resume is not None:
+                conversation.open_conversation(options.resume)
+            _report(events, options.json, options.turns, paths)
         finally:
             events.close()
             conversation.close()
@@ -83,9 +96,11 @@ def _stopped_by_signal(events: Channel[Event]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _report(events: Channel[Event], as_json: bool, turns: int | None) -> None:
+def _report(events: Channel[Event], as_json: bool, turns: int | None, paths: Paths) -> None:
     answered = 0
     for event in events:
+        if isinstance(event, SettingChanged):
+            keep_setting(paths, event.key, event.value)
         if as_json:
             print_json({"event": _snake(type(event).__name__), **_plain(event)})
         else:

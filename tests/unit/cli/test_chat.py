@@ -19,6 +19,7 @@ pytestmark = pytest.mark.golden
 
 _KEYS = {
     "reply", "ttft_ms", "tokens_per_s", "prefilled_tokens", "generated_tokens", "dropped_turns", "cancelled",
+    "by_tool",
 }  # fmt: skip
 
 
