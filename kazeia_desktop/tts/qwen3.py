@@ -10,7 +10,8 @@ import itertools
 import secrets
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -32,9 +33,10 @@ from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
+from kazeia_desktop.tts.qwen3_batch import Batch, Spoken
 from kazeia_desktop.tts.qwen3_files import first_not_finite, load_code_predictor, load_codec, load_talker
-from kazeia_desktop.tts.qwen3_generator import FrameGenerator, Speech
-from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
+from kazeia_desktop.tts.qwen3_generator import Choices, Course, FrameGenerator, Speech
+from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice, account
 from kazeia_desktop.tts.qwen3_prompt import PromptBuilder
 from kazeia_desktop.tts.qwen3_stream import SpeechStream
 from kazeia_desktop.tts.qwen3_talker import TalkerSession
@@ -96,9 +98,12 @@ class Qwen3Tts:
         """
         model_dir = Path(model_dir)
         manifest = load_manifest(model_dir)
-        talker_file, llama, native = load_talker(model_dir, manifest, native=talker == "native")
-        code_predictor = load_code_predictor(model_dir, manifest)
-        codec = load_codec(model_dir, manifest, codec_threads or threads)
+        # Side by side: most of it is in native code, on one core each.
+        with ThreadPoolExecutor(1, "codec") as other:
+            coming = other.submit(load_codec, model_dir, manifest, codec_threads or threads)
+            talker_file, llama, native = load_talker(model_dir, manifest, native=talker == "native")
+            code_predictor = load_code_predictor(model_dir, manifest)
+            codec = coming.result()
         return cls(manifest, talker_file, llama, native, code_predictor, codec, model_dir, threads)
 
     @property
@@ -222,7 +227,7 @@ class Qwen3Tts:
             kept_s = 0.0
             self.stats = stats = SpeechStats()
             source = _Pieces([text] if isinstance(text, str) else text)
-            seed = secrets.randbits(31) if options.seed is None else options.seed
+            seed = _seed(options)
             for attempt in range(2):
                 stats.seed, stats.retries = seed + attempt, attempt
                 stream = self._stream(source.again(), voice, options, stats.seed)
@@ -240,7 +245,8 @@ class Qwen3Tts:
                         yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
                         kept_s += time.perf_counter() - mark
                 stats.elapsed_s = time.perf_counter() - began - kept_s
-                self._account(stats, stream)
+                generator = self._generator
+                account(stats, generator.times, generator.stop, stream.codes, stream.codec_s)
                 if cancel.is_set():
                     stats.stop = "cancel"
                     return
@@ -251,6 +257,50 @@ class Qwen3Tts:
                 stats.ttfa_ms = (time.perf_counter() - began) * 1000
                 yield SpeechFrame(0, 0, sound, self.sample_rate_hz)
             yield SpeechFrame(0, 0, np.zeros(0, np.float32), self.sample_rate_hz, end_of_clause=True)
+
+    def synthesize_all(
+        self, given: Iterable[Spoken], cancel: CancelToken, more: Callable[[], Spoken | None] = lambda: None
+    ) -> Generator[SpeechFrame, None, None]:
+        """Speak several texts, in order, as `synthesize` speaks each, made up to four at once: in less time.
+
+        Yields the sound of one after the other, each with a last frame that has end_of_clause set and no samples;
+        `stats` is then that text's. A text gets the codes that it gets alone with the same seed. With llama.cpp's
+        talker they are made one after the other.
+
+        Args:
+            given: begin together.
+            more: the next text where one waits, or None, at once. Called from another thread, when all given are
+                generated, until nothing waits and all is heard.
+        Raises: as `synthesize`.
+        """
+        waiting = list(given)
+        if self._session.side_by_side == 1:
+            while (spoken := waiting.pop(0) if waiting else more()) is not None and not cancel.is_set():
+                yield from self.synthesize(spoken.text, spoken.voice, spoken.options, cancel)
+            return
+        with self._lock, self._blaming():
+            self._session.resume()
+            batch = Batch(
+                self._begun, self._session, self._predictor, self._codec_stream, waiting,
+                lambda spoken: _seed(spoken.options), more,
+                self._codec.samples_per_frame, self._codec.max_frames,
+            )  # fmt: skip
+            nothing = np.zeros(0, np.float32)
+            with contextlib.closing(batch.sound(cancel)) as sounds:
+                for part, sound in sounds:
+                    if sound is None:
+                        self.stats = part.stats()
+                    yield SpeechFrame(
+                        0, 0, nothing if sound is None else sound, self.sample_rate_hz, end_of_clause=sound is None
+                    )
+            if cancel.is_set():
+                self.stats = SpeechStats(stop="cancel")
+
+    def _begun(self, spoken: Spoken, seed: int) -> tuple[Speech, Course]:
+        options = spoken.options
+        speech = self._speech([spoken.text], spoken.voice, options)
+        choices = Choices(options.talker, options.code_predictor, options.penalty_window, options.max_frames)
+        return speech, self._generator.course(speech, seed, choices)
 
     @contextlib.contextmanager
     def _blaming(self) -> Iterator[None]:
@@ -269,10 +319,6 @@ class Qwen3Tts:
         with self._lock:
             self._make_generator(talker, code_predictor)
 
-    def _make_generator(self, talker: int, code_predictor: int) -> None:
-        """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
-        if self._team_sizes == (talker, code_predictor):
-            return
     def set_codec_threads(self, threads: int) -> None:
         """Open the codec again for another number of threads. Waits for the utterance under way.
 
@@ -283,6 +329,10 @@ class Qwen3Tts:
             self._codec = load_codec(self._model_dir, self.manifest, threads)
             self._codec_stream = self._codec.stream()
 
+    def _make_generator(self, talker: int, code_predictor: int) -> None:
+        """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
+        if self._team_sizes == (talker, code_predictor):
+            return
         self._team_sizes = (talker, code_predictor)
         team = ThreadTeam(code_predictor)
         self._predictor = CodePredictor(self._code_predictor_model, team)
@@ -328,24 +378,9 @@ class Qwen3Tts:
             options.ramp,
         )  # fmt: skip
 
-    def _account(self, stats: SpeechStats, stream: SpeechStream) -> None:
-        times, stats.frames = self._generator.times, len(stream.codes)
-        stats.stop = self._generator.stop
-        stats.codes = np.stack(stream.codes) if stream.codes else stats.codes
-        per_frame = 1000 / max(stats.frames, 1)
-        known = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
-        stats.prefill_ms = times.prefill * 1000
-        stats.talker_ms = (times.talker + times.talker_sampling) * per_frame
-        stats.code_predictor_ms = times.code_predictor * per_frame
-        stats.codec_ms = stream.codec_s * per_frame
-        stats.profile = {
-            "talker": times.talker * per_frame,
-            "layers": times.layers * per_frame,
-            "heads": times.heads * per_frame,
-            "sampling": (times.talker_sampling + times.code_predictor_sampling) * per_frame,
-            "host": max(times.total - known, 0.0) * per_frame,
-            "waiting": times.waiting * per_frame,
-        }
+
+def _seed(options: SpeechOptions) -> int:
+    return secrets.randbits(31) if options.seed is None else options.seed
 
 
 class _Pieces:

@@ -1,12 +1,13 @@
 """How one text is spoken, and what was measured while it was."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kazeia_desktop.formats.voice_description import Sampling
 from kazeia_desktop.frames import FloatArray, IntArray
-from kazeia_desktop.tts.qwen3_generator import Stop
+from kazeia_desktop.tts.qwen3_generator import Stop, Times
 
 TALKER_SAMPLING = Sampling(0.9, 50, 1.0, 1.05)
 CODE_PREDICTOR_SAMPLING = Sampling(0.9, 50, 1.0)
@@ -21,7 +22,8 @@ class SpeechOptions:
         text_mode: "streamed": speech starts on the first token, and the text may still be growing; the official
             default for Base models. "whole": the text comes before the first sound.
         seed: None: a random one.
-        stream_frames: codec frames decoded at a time once the sound runs; 0: all at the end.
+        stream_frames: codec frames decoded at a time once the sound runs, more where more wait already; 0: all at
+            the end.
         penalty_window: how many of the last frames the talker's repetition penalty sees; 0: all.
         max_frames: exactly so many at most, and no guard against endless speech; None: bounded by the text.
         ramp: frames of the first calls of the codec, none more than stream_frames: one is dear, but the first sound
@@ -64,6 +66,26 @@ class SpeechStats:
     prefill_ms: float = 0.0
     profile: dict[str, float] = field(default_factory=dict)
     codes: IntArray = field(default_factory=lambda: np.zeros((0, 16), np.int32))
+
+
+def account(stats: SpeechStats, times: Times, stop: Stop, codes: Sequence[IntArray], codec_s: float) -> None:
+    """Fill in what the generator and the codec took for `codes`, (16,) each."""
+    stats.frames, stats.stop = len(codes), stop
+    stats.codes = np.stack(codes) if codes else stats.codes
+    per_frame = 1000 / max(stats.frames, 1)
+    known = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
+    stats.prefill_ms = times.prefill * 1000
+    stats.talker_ms = (times.talker + times.talker_sampling) * per_frame
+    stats.code_predictor_ms = times.code_predictor * per_frame
+    stats.codec_ms = codec_s * per_frame
+    stats.profile = {
+        "talker": times.talker * per_frame,
+        "layers": times.layers * per_frame,
+        "heads": times.heads * per_frame,
+        "sampling": (times.talker_sampling + times.code_predictor_sampling) * per_frame,
+        "host": max(times.total - known, 0.0) * per_frame,
+        "waiting": times.waiting * per_frame,
+    }
 
 
 Voice = FloatArray | str | None
