@@ -145,11 +145,12 @@ class ChatSession(Protocol):
         """What the system prompt says of the user besides the persona, from the next turn on; "" for nothing."""
         ...
 
-    def save_state(self, path: Path) -> bool:
+    def save_state(self, path: Path, max_bytes: int | None = None) -> bool:
         """Write what the model has computed of the conversation, so that a later `load_state` spares it.
 
         Returns:
-            False when there is nothing to write or the file cannot be written; there is then none.
+            False when there is nothing to write, more than max_bytes, or the file cannot be written; there is then
+            none.
         """
         ...
 

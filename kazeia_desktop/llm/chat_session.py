@@ -250,13 +250,13 @@ class LlamaChatSession:
         """See ChatSession. From any thread."""
         self._facts = text
 
-    def save_state(self, path: Path) -> bool:
+    def save_state(self, path: Path, max_bytes: int | None = None) -> bool:
         """See ChatSession."""
         with self._lock:
             self._settle()
             if self._model.closed:
                 return False
-            return self._model.save_state(path, packed(self._history))
+            return self._model.save_state(path, packed(self._history), max_bytes)
 
     def load_state(self, path: Path) -> bool:
         """See ChatSession."""

@@ -209,9 +209,11 @@ class LlamaContext:
     def _abort_with(self, cancel: CancelToken) -> None:
         llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
 
-    def save(self, path: Path) -> bool:
-        """Write tokens and state to a file of llama.cpp's form; false when it cannot be written."""
+    def save(self, path: Path, max_bytes: int | None = None) -> bool:
+        """Write tokens and state to a file of llama.cpp's form; false when it cannot be written or is larger."""
         if not self.tokens:
+            return False
+        if max_bytes is not None and llama_cpp.llama_state_seq_get_size(self.handle, 0) > max_bytes:
             return False
         tokens = (llama_cpp.llama_token * len(self.tokens))(*self.tokens)
         return bool(llama_cpp.llama_state_seq_save_file(self.handle, os.fsencode(path), 0, tokens, len(tokens)))

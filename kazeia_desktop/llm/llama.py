@@ -217,15 +217,15 @@ class LlamaModel:
         """Hold again what was put away."""
         self.context.take_back(away)
 
-    def save_state(self, path: Path, note: bytes = b"") -> bool:
+    def save_state(self, path: Path, note: bytes = b"", max_bytes: int | None = None) -> bool:
         """Write what the context holds to a file, with anything of the caller's.
 
         Returns:
-            False when there is nothing or the file cannot be written; there is then none.
+            False when there is nothing, more than max_bytes, or the file cannot be written; there is then none.
         """
         part = path.with_name(path.name + ".part")
         try:
-            if self.context.save(part) and seal(part, self._of_model(), note):
+            if self.context.save(part, max_bytes) and seal(part, self._of_model(), note):
                 part.replace(path)
                 return True
             part.unlink(missing_ok=True)

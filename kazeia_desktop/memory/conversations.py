@@ -56,7 +56,7 @@ class Found:
 class ConversationStore:
     """The kept conversations. Thread-safe: readers read by themselves, one thread writes.
 
-    Nothing is made on disk before the first `begin`; without a file there are no conversations.
+    Nothing is made on disk before the first `add`; without a file there are no conversations.
 
     Args:
         path: the database.
@@ -121,28 +121,24 @@ class ConversationStore:
 
     # Writing
 
-    def begin(self, language: str) -> Future[int]:
-        """A new conversation without a title. Returns at once; its id comes, or a StorageError."""
-        now_s = self._now()
-        new = "INSERT INTO conversations(title, language, begun_s, changed_s) VALUES ('', ?, ?, ?)"
-        return self._write(lambda c: int(c.execute(new, (language, now_s, now_s)).lastrowid or 0))
-
-    def add(self, conversation: int | Future[int], question: str, answer: str) -> Future[None]:
+    def add(self, conversation: int | Future[int] | None, question: str, answer: str, language: str) -> Future[int]:
         """Keep an exchange; an empty answer is left out. The first words become the title where there is none.
 
-        Returns at once; a fault is told, and in the future. A conversation that was deleted stays deleted.
+        Returns at once; the id of the conversation that has it comes, or a StorageError, which is told too.
 
         Args:
-            conversation: its id, or what `begin` returned.
+            conversation: its id, or what an earlier `add` returned. None, one that was deleted meanwhile, or one that
+                could not be written: a new one.
         """
         now_s = self._now()
 
-        def write(connection: sqlite3.Connection) -> None:
-            id = conversation if isinstance(conversation, int) else conversation.result()  # written before this
+        def write(connection: sqlite3.Connection) -> int:
+            id = _known(conversation) or 0
             with transaction(connection):
                 row = connection.execute("SELECT title FROM conversations WHERE id = ?", (id,)).fetchone()
                 if row is None:
-                    return
+                    new = "INSERT INTO conversations(title, language, begun_s, changed_s) VALUES ('', ?, ?, ?)"
+                    id, row = int(connection.execute(new, (language, now_s, now_s)).lastrowid or 0), ("",)
                 for role, text in ((USER, question), (ASSISTANT, answer)):
                     if text:
                         connection.execute(
@@ -153,6 +149,7 @@ class ConversationStore:
                     "UPDATE conversations SET changed_s = ?, title = ? WHERE id = ?",
                     (now_s, row[0] or title_of(question), id),
                 )
+            return id
 
         return self._write(write, self._told)
 
@@ -253,6 +250,13 @@ _SUMMARIES: Final = f"{_SELECT} ORDER BY c.changed_s DESC, c.id DESC"
 
 def _summary(row: tuple[int, str, str, float, float, int]) -> Summary:
     return Summary(*row)
+
+
+def _known(conversation: int | Future[int] | None) -> int | None:
+    """The id, in the writer's thread: what an earlier `add` returned is done there."""
+    if not isinstance(conversation, Future):
+        return conversation
+    return None if conversation.exception() is not None else conversation.result()
 
 
 def _no_such(conversation: int) -> StorageError:

@@ -7,6 +7,7 @@ once: the log mode (WAL) lets them read while one writes, and writers wait for e
 import contextlib
 import functools
 import logging
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -100,6 +101,7 @@ class Database:
         )
 
     def _opened(self) -> sqlite3.Connection:
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's other files take its permissions
         connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
         try:
             for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):

@@ -26,6 +26,7 @@ class Recorder:
         self._keeps = keeps
         self._current: Future[int] | None = None
         self._asked: UserText | None = None
+        self._whole = True
 
     @property
     def current(self) -> int | None:
@@ -35,6 +36,11 @@ class Recorder:
         """
         current = self._current
         return None if current is None or current.exception() is not None else current.result()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was said since the last `switch` could be kept: none of it was private."""
+        return self._whole
 
     def apply(self, keeps: bool) -> None:
         """Keep from the next turn on, or nothing any more; what was kept stays until it is deleted."""
@@ -47,6 +53,7 @@ class Recorder:
         """Go on with a kept conversation, or with a new one."""
         with self._lock:
             self._current = self._asked = None
+            self._whole = True
             if conversation is not None:
                 self._current = Future()
                 self._current.set_result(conversation)
@@ -58,8 +65,8 @@ class Recorder:
         """
         with self._lock:
             if not self._keeps:
-                return
-            if isinstance(event, UserText):
+                self._whole = self._whole and not isinstance(event, UserText)
+            elif isinstance(event, UserText):
                 self._asked = event
             elif isinstance(event, TurnEnded) and self._asked is not None and event.turn_id == self._asked.turn_id:
                 asked, self._asked = self._asked, None
@@ -67,7 +74,6 @@ class Recorder:
                     self._keep(asked, event.reply.strip())
 
     def _keep(self, asked: UserText, reply: str) -> None:
-        current = self._current
-        if current is None or (current.done() and current.exception() is not None):
-            self._current = current = self._store.begin(asked.language)
-        self._store.add(current, asked.text, reply)  # faults are told by the store
+        self._current = self._store.add(
+            self._current, asked.text, reply, asked.language
+        )  # faults are told by the store

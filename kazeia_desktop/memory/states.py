@@ -30,11 +30,11 @@ class StateFiles:
         self._folder = folder
         self.max_bytes = max_bytes
 
-    def save(self, conversation: int, write: Callable[[Path], bool]) -> bool:
+    def save(self, conversation: int, write: Callable[[Path, int], bool]) -> bool:
         """Keep the state of a conversation in place of an older one; whether it was kept.
 
         Args:
-            write: writes the state to a path; false when it could not.
+            write: writes the state to a path; false when it could not, or when it has more than so many bytes.
         """
         self.remove(conversation)
         if self.max_bytes <= 0:
@@ -42,8 +42,8 @@ class StateFiles:
         place = self._place(conversation)
         temporary = place.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if not write(temporary) or temporary.stat().st_size > self.max_bytes:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # its words are the user's
+            if not write(temporary, self.max_bytes) or temporary.stat().st_size > self.max_bytes:
                 return False
             temporary.replace(place)
         except OSError as error:
@@ -94,7 +94,7 @@ class StateFiles:
     def _kept(self) -> list[tuple[float, int, Path]]:
         """(used at, bytes, file) of each state; also of what an interrupted save left."""
         kept = []
-        for pattern in (f"*{_ENDING}", "*.tmp") if self._folder.is_dir() else ():
+        for pattern in (f"*{_ENDING}", "*.tmp", "*.part") if self._folder.is_dir() else ():
             for place in self._folder.glob(pattern):
                 with contextlib.suppress(OSError):
                     found = place.stat()

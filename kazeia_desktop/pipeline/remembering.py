@@ -137,7 +137,9 @@ class Memory:
     def leave(self, session: ChatSession) -> None:
         """Keep the session's state beside the conversation, so that going on with it is instant."""
         current = self.current
-        if current is None or sum(len(message.text) for message in session.history) < _WORTH_SAVING:
+        if current is None or not self._recorder.whole:
+            return  # the session knows what nobody wanted kept
+        if sum(len(message.text) for message in session.history) < _WORTH_SAVING:
             return
         with self._lock:
             self._states.save(current, session.save_state)

@@ -12,7 +12,7 @@ from typing import Final
 from kazeia_desktop.llm.base import Message
 from kazeia_desktop.llm.tools.base import Ask, Call
 from kazeia_desktop.llm.tools.calculator import CannotCompute, calculate
-from kazeia_desktop.llm.tools.moments import MAX_SECONDS, duration_s
+from kazeia_desktop.llm.tools.moments import MAX_SECONDS, duration_s, time_of_day
 from kazeia_desktop.llm.tools.request import Request
 from kazeia_desktop.llm.tools.understanding import CALCULATOR, TIMERS, UNITS
 from kazeia_desktop.llm.tools.units import UNITS as KNOWN
@@ -76,7 +76,10 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 def grammar_of(tools: Sequence[str], language: str) -> str:
     """GBNF that allows `none` and the calls of `tools`, with arguments of their types."""
-    units = " | ".join(f'"{name}"' for name in _NAMES[language])
+    kinds: dict[str, list[str]] = {unit.kind: [] for unit in KNOWN.values()}
+    for name, sign in _NAMES[language].items():
+        kinds[KNOWN[sign].kind].append(f'"{name}"')
+    pairs = " | ".join(f'{kind} " to " {kind}' for kind in kinds)
     rules = {
         TIMERS: (
             'timer ::= "timer " number " " ("seconds" | "minutes" | "hours")',
@@ -87,7 +90,10 @@ def grammar_of(tools: Sequence[str], language: str) -> str:
             'sum ::= "calculate " term (" " [-+*/] " " term) (" " [-+*/] " " term)? (" " [-+*/] " " term)?',
             'term ::= number | number "%"',
         ),
-        UNITS: ('conversion ::= "convert " number " " unit " to " unit', f"unit ::= {units}"),
+        UNITS: (
+            f'conversion ::= "convert " number " " ({pairs})',
+            *(f"{kind} ::= {' | '.join(names)}" for kind, names in kinds.items()),
+        ),
     }
     starts = {TIMERS: "timer | alarm", CALCULATOR: "sum", UNITS: "conversion"}
     root = " | ".join(['"none"', *(starts[tool] for tool in tools)])
@@ -121,6 +127,8 @@ def _with_its_numbers(request: Request) -> str:
 
 def _read(written: str, request: Request, tools: Sequence[str]) -> Call | None:
     said = {Fraction(number) for number in _NUMBER.findall(request.plain)}
+    if "%" in request.plain:
+        said.add(Fraction(100))
     kind, _, rest = written.strip().partition(" ")
     numbers = [Fraction(number) for number in _NUMBER.findall(rest.replace(":", " "))]
     if kind in ("calculate", "convert") and not said.issuperset(numbers):
@@ -128,11 +136,14 @@ def _read(written: str, request: Request, tools: Sequence[str]) -> Call | None:
     if kind == "timer" and TIMERS in tools:
         number, _, unit = rest.partition(" ")
         seconds = round(Fraction(number) * {"seconds": 1, "minutes": 60, "hours": 3600}.get(unit, 0))
-        known = seconds == duration_s(request.plain, request.language) or said.issuperset(numbers)
+        spoken = duration_s(request.plain, request.language)
+        known = said.issuperset(numbers) if spoken is None else seconds == spoken
         return Call("timer", {"seconds": seconds}) if known and 0 < seconds <= MAX_SECONDS else None
     if kind == "alarm" and TIMERS in tools and re.fullmatch(r"\d+:\d\d", rest):
         hour, minute = (int(part) for part in rest.split(":"))
-        if said.issuperset({Fraction(hour), Fraction(minute)} - {Fraction(0)}):
+        spoken_time = time_of_day(request.plain, request.language)
+        known = said.issuperset({Fraction(hour), Fraction(minute)} - {Fraction(0)})
+        if known or (spoken_time is not None and (spoken_time.hour, spoken_time.minute) == (hour, minute)):
             return Call("alarm", {"hour": hour, "minute": minute, "days": 0})
     if kind == "calculate" and CALCULATOR in tools:
         return _checked_sum(re.sub(r"%(?= \*)", "% of", rest).replace("of *", "of"))

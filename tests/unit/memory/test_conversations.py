@@ -54,9 +54,10 @@ def either(
 
 
 def keep(store: ConversationStore, *pairs: tuple[str, str]) -> int:
-    conversation = store.begin("fr").result()
+    conversation = None
     for question, answer in pairs:
-        store.add(conversation, question, answer).result()
+        conversation = store.add(conversation, question, answer, "fr").result()
+    assert conversation is not None
     return conversation
 
 
@@ -109,7 +110,7 @@ def test_rename(store: ConversationStore) -> None:
     one = keep(store, ("Bonjour", "Salut."))
     store.rename(one, "  Un autre\n titre ")
     assert store.get(one).title == "Un autre titre"
-    store.add(one, "Encore", "Oui.").result()
+    store.add(one, "Encore", "Oui.", "fr").result()
     assert store.get(one).title == "Un autre titre"
     with pytest.raises(StorageError, match="at least one"):
         store.rename(one, "  ")
@@ -142,9 +143,10 @@ def test_delete_all(store: ConversationStore, file: Path) -> None:
 def test_a_deleted_conversation_does_not_come_back(store: ConversationStore) -> None:
     one = keep(store, ("Bonjour", "Salut."))
     store.delete(one)
-    store.add(one, "Encore", "Oui.").result()
     assert store.summaries() == []
-    assert keep(store, ("Neuf", "Oui.")) > one  # its number is not used again
+    again = store.add(one, "Encore", "Oui.", "fr").result()
+    assert again > one, "its number is not used again"
+    assert [said.text for said in store.messages(again)] == ["Encore", "Oui."]
 
 
 def test_a_damaged_file_is_set_aside(file: Path, told: list[StorageError]) -> None:
@@ -206,7 +208,7 @@ def test_a_file_of_a_newer_kazeia_is_left_alone(file: Path, told: list[StorageEr
     with pytest.raises(StorageError, match="newer Kazeia"):
         store.summaries()
     with pytest.raises(StorageError, match="newer Kazeia"):
-        store.add(store.begin("fr"), "a", "b").result()
+        store.add(None, "a", "b", "fr").result()
     store.close()
     assert [str(t) for t in told] and not file.with_suffix(".damaged.db").exists()
 
@@ -215,7 +217,7 @@ def test_a_place_that_cannot_be_used_is_one_plain_line(tmp_path: Path, told: lis
     (tmp_path / "file").write_text("")
     store = ConversationStore(tmp_path / "file" / "conversations.db", told.append)
     with pytest.raises(StorageError, match="cannot be used"):
-        store.add(store.begin("fr"), "a", "b").result()
+        store.add(None, "a", "b", "fr").result()
     store.close()
     assert len(told) == 1
 
@@ -233,9 +235,9 @@ import sys
 from pathlib import Path
 from kazeia_desktop.memory.conversations import ConversationStore
 store = ConversationStore(Path(sys.argv[1]), print)
-one = store.begin("fr")
+one = None
 for n in range(40):
-    store.add(one, f"question {n}", "réponse").result()
+    one = store.add(one, f"question {n}", "réponse", "fr")
 store.close()
 """
 

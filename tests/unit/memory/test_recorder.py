@@ -84,3 +84,24 @@ def test_a_fault_is_told_and_tried_again(tmp_path: Path) -> None:
     exchange(recorder, 2, "Deux", "Oui.")
     assert texts(store, recorder.current) == ["Deux", "Oui."] and len(told) == 1
     store.close()
+
+
+def test_what_was_private_is_remembered_as_such(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=False)
+    assert recorder.whole
+    exchange(recorder, 1, "Secret", "Oui.")
+    recorder.apply(keeps=True)
+    exchange(recorder, 2, "Public", "Oui.")
+    assert not recorder.whole and recorder.current is not None
+    recorder.switch(recorder.current)
+    assert recorder.whole
+
+
+def test_a_conversation_deleted_elsewhere_is_begun_anew(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
+    exchange(recorder, 1, "Un", "Oui.")
+    first = recorder.current
+    assert first is not None
+    store.delete(first)
+    exchange(recorder, 2, "Deux", "Oui.")
+    assert recorder.current != first and texts(store, recorder.current) == ["Deux", "Oui."]

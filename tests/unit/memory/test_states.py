@@ -11,7 +11,7 @@ pytestmark = pytest.mark.unit
 
 
 def save(states: StateFiles, conversation: int, raw: bytes = b"state") -> bool:
-    return states.save(conversation, lambda path: path.write_bytes(raw) > 0)
+    return states.save(conversation, lambda path, most: path.write_bytes(raw) > 0)
 
 
 def names(folder: Path) -> list[str]:
@@ -63,14 +63,14 @@ def test_a_failed_save_leaves_nothing(tmp_path: Path) -> None:
     states = StateFiles(tmp_path, 1000)
     save(states, 1)
 
-    def full(path: Path) -> bool:
+    def full(path: Path, max_bytes: int) -> bool:
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     assert not states.save(1, full)
     assert names(tmp_path) == []
-    assert not states.save(1, lambda path: False)
-    assert not StateFiles(tmp_path / "file", 10).save(1, lambda path: True)
+    assert not states.save(1, lambda path, most: False)
+    assert not StateFiles(tmp_path / "file", 10).save(1, lambda path, most: True)
 
 
 def test_what_an_interrupted_save_left_goes_too(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Session:
     def apply_facts(self, text: str) -> None:
         self.facts.append(text)
 
-    def save_state(self, path: Path) -> bool:
+    def save_state(self, path: Path, max_bytes: int | None = None) -> bool:
         path.write_text(repr([m.text for m in self.history]), "utf-8")
         return True
 
@@ -158,4 +158,14 @@ def test_room_for_states_is_bounded(tmp_path: Path) -> None:
     assert len(files(home.paths.states_dir)) == 1
     home.memory.apply(KEEPS.model_copy(update={"saved_states_mb": 0}))
     assert files(home.paths.states_dir) == []
+    home.memory.close()
+
+
+def test_a_state_never_holds_what_was_private(tmp_path: Path) -> None:
+    home = Home(tmp_path, PrivacySettings())
+    home.exchange("Un secret", LONG)
+    home.memory.apply(KEEPS)
+    home.exchange("Raconte", LONG)
+    home.memory.leave(home.session)  # type: ignore[arg-type]
+    assert home.memory.current is not None and files(home.paths.cache_dir) == []
     home.memory.close()

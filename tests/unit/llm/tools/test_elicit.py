@@ -59,3 +59,10 @@ def test_a_cancelled_answer_is_none() -> None:
 def test_the_grammar_has_the_offered_tools_only() -> None:
     assert "conversion" not in grammar_of(("calculator",), "fr") and "millilitres" in grammar_of(ALL, "fr")
     assert "millilitres" not in grammar_of(("timers",), "en") and grammar_of(ALL, "en").startswith('root ::= "none" |')
+
+
+def test_what_was_said_in_other_words_counts_as_said() -> None:
+    assert call("15 pour cent de 64", "calculate 15 * 64 / 100") == Call("calculate", {"expression": "15 * 64 / 100"})
+    assert call("15 et 64", "calculate 15 * 64 / 100") is None
+    assert call("sors-moi du lit à 7 heures et demie", "alarm 7:30") is not None
+    assert call("un minuteur de 5 minutes", "timer 1 minutes") is None, "the one is an article"
