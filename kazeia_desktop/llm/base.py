@@ -142,7 +142,10 @@ class ChatSession(Protocol):
         ...
 
     def apply_facts(self, text: str) -> None:
-        """What the system prompt says of the user besides the persona, from the next turn on; "" for nothing."""
+        """What the system prompt says of the user besides the persona, from the next turn on; "" for nothing.
+
+        At most a quarter of the context: the rest is left out.
+        """
         ...
 
     def save_state(self, path: Path, max_bytes: int | None = None) -> bool:

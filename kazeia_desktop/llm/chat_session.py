@@ -248,6 +248,9 @@ class LlamaChatSession:
 
     def apply_facts(self, text: str) -> None:
         """See ChatSession. From any thread."""
+        room = self._model.n_ctx // 4
+        while text and len(self._model.tokenize(text, special=False)) > room:
+            text = text[: len(text) * 3 // 4]
         self._facts = text
 
     def save_state(self, path: Path, max_bytes: int | None = None) -> bool:

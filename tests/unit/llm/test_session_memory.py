@@ -76,3 +76,17 @@ def test_a_state_of_the_last_turns_fits_a_longer_record(session: LlamaChatSessio
     assert session.load_state(tmp_path / "state") and as_kept(session.history) == kept
     session.restore([*kept, Message("user", "More"), Message("assistant", "Yes.")])
     assert not session.load_state(tmp_path / "state")
+
+
+def test_facts_leave_room_for_the_conversation() -> None:
+    small = LlamaChatSession(
+        next(require_model("smollm2-135m").glob("*.gguf")), _GREEDY.model_copy(update={"n_ctx": 512})
+    )
+    try:
+        small.apply_facts("Zoé lives in Brest with a cat.\n" * 70)
+        assert small.system.text.count("Brest") > 2
+        assert ask(small, "Hello")
+        small.apply_facts("")
+        assert "Brest" not in small.system.text
+    finally:
+        small.close()
