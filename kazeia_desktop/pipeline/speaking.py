@@ -2,9 +2,10 @@
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
@@ -15,7 +16,7 @@ from kazeia_desktop.pipeline.cushion import Cushion
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
-from kazeia_desktop.tts.base import MeasuredVoice, SpeechSynthesizer
+from kazeia_desktop.tts.base import BatchVoice, MeasuredVoice, SpeechSynthesizer
 
 _WATCH_PERIOD_S: Final = 0.05
 _SURE_FRAMES: Final = 12
@@ -91,12 +92,10 @@ class SpeakStage:
             turn.marks.set("tts_start", time.monotonic())
         voice, sink = self.synthesizer, self._sink
         try:
-            made = self._made(turn, clause, voice)
-            if isinstance(voice, MeasuredVoice):
-                ahead_s = partial(_ahead_s, sink, turn, voice.sample_rate_hz)
-                made = self._cushion.frames(clause, made, voice.pace, ahead_s, turn.cancel.wait)
-            for frame in made:
-                self._write(turn, clause, frame, sink)
+            if isinstance(voice, BatchVoice):
+                self._speak_all(turn, clause, voice, sink)
+            else:
+                self._say(turn, clause, voice.synthesize(clause, turn.cancel), voice, sink)
         except Cancelled:
             return
         except AudioDeviceError as error:
@@ -104,9 +103,35 @@ class SpeakStage:
         except KazeiaError as error:
             self._fail(turn, error, "retry")
 
-    def _made(self, turn: Turn, clause: Clause, voice: SpeechSynthesizer) -> Iterator[SpeechFrame]:
+    def _speak_all(self, turn: Turn, first: Clause, voice: "_Several", sink: SpeechSink) -> None:
+        """The clause, and those of its turn that come while it is spoken: the voice makes them together."""
+        taken = deque([first])
+
+        def more() -> Clause | None:
+            item = self._inbox.take_if(lambda item: isinstance(item, Clause) and item.turn_id == turn.id)
+            if not isinstance(item, Clause):
+                return None
+            taken.append(item)
+            return item
+
+        with contextlib.closing(voice.synthesize_all(first, more, turn.cancel)) as made:
+            while (frame := next(made, None)) is not None:
+                self._say(turn, taken.popleft(), _until_end(frame, made), voice, sink)
+
+    def _say(
+        self, turn: Turn, clause: Clause, frames: Iterator[SpeechFrame], voice: SpeechSynthesizer, sink: SpeechSink
+    ) -> None:
+        """One clause's frames, to the loudspeaker."""
+        made = self._made(turn, frames, voice)
+        if isinstance(voice, MeasuredVoice):
+            ahead_s = partial(_ahead_s, sink, turn, voice.sample_rate_hz)
+            made = self._cushion.frames(clause, made, voice.pace, ahead_s, turn.cancel.wait)
+        for frame in made:
+            self._write(turn, clause, frame, sink)
+
+    def _made(self, turn: Turn, frames: Iterator[SpeechFrame], voice: SpeechSynthesizer) -> Iterator[SpeechFrame]:
         """The clause's frames as they are made, and what they took."""
-        for frame in voice.synthesize(clause, turn.cancel):
+        for frame in frames:
             if len(frame.samples):
                 turn.marks.set("first_sample", time.monotonic())
             if frame.end_of_clause:
@@ -139,6 +164,18 @@ class SpeakStage:
             self._playing = turn.id
             self._watched.put(turn)
         sink.write(frame, turn.cancel)
+
+
+class _Several(SpeechSynthesizer, BatchVoice, Protocol):
+    """A voice that makes several clauses at once."""
+
+
+def _until_end(first: SpeechFrame, made: Iterator[SpeechFrame]) -> Iterator[SpeechFrame]:
+    """The frames of one clause, of which the first was taken."""
+    frame: SpeechFrame | None = first
+    while frame is not None:
+        yield frame
+        frame = None if frame.end_of_clause else next(made, None)
 
 
 def _ahead_s(sink: SpeechSink, turn: Turn, rate_hz: int) -> float:

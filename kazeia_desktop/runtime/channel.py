@@ -57,6 +57,15 @@ class Channel(Generic[T]):
             self._changed.notify_all()
             return item
 
+    def take_if(self, fits: Callable[[T], bool]) -> T | None:
+        """Take the oldest item if it fits; None, at once, where it does not or nothing waits."""
+        with self._changed:
+            if not self._items or not fits(self._items[0]):
+                return None
+            item = self._items.popleft()
+            self._changed.notify_all()
+            return item
+
     def _wait_until(self, ready: Callable[[], bool], timeout_s: float | None) -> None:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not ready():

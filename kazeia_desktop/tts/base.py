@@ -1,6 +1,6 @@
 """What the conversation needs of a voice."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -75,6 +75,25 @@ class SpeechSynthesizer(Protocol):
 
     def close(self) -> None:
         """Release the model; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class BatchVoice(Protocol):
+    """A voice that makes several clauses at once in less time. Besides SpeechSynthesizer; same threads."""
+
+    def synthesize_all(
+        self, first: Clause, more: Callable[[], Clause | None], cancel: CancelToken
+    ) -> Generator[SpeechFrame, None, None]:
+        """Speak `first`, and those that wait meanwhile, each as `synthesize` speaks it, one after the other.
+
+        `first` is made alone; the others when it is there. `figures` are of the clause whose last frame came last.
+
+        Args:
+            more: the next clause if one waits, else None, at once; called from a thread of the voice's own. A clause
+                that it hands out is spoken, unless `cancel` is set.
+        Raises: as `synthesize`.
+        """
         ...
 
 

@@ -4,7 +4,8 @@ import contextlib
 import dataclasses
 import logging
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.base import Pace, SpeechFigures
 from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
 from kazeia_desktop.tts.qwen3_advice import USUAL_SHARE, slowness
+from kazeia_desktop.tts.qwen3_batch import Spoken
 from kazeia_desktop.tts.qwen3_measure import EngineProbe, measure
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
 from kazeia_desktop.tts.qwen3_tuning import Tuning, is_automatic, plan, teams
@@ -183,7 +185,7 @@ class Qwen3Voice:
         if tts is None or cancel.is_set():
             return
         if not clause.spoken:
-            yield SpeechFrame(clause.turn_id, clause.index, _NOTHING, self.sample_rate_hz, end_of_clause=True)
+            yield self._end(clause)
             return
         if chosen.threads != self._threads:
             self._use_threads(tts, chosen.threads)
@@ -197,6 +199,58 @@ class Qwen3Voice:
                 if frame.end_of_clause:
                     self._account(tts.stats)
                 yield dataclasses.replace(frame, turn_id=clause.turn_id, clause_index=clause.index)
+
+    def synthesize_all(
+        self, first: Clause, more: Callable[[], Clause | None], cancel: CancelToken
+    ) -> Generator[SpeechFrame, None, None]:
+        """See BatchVoice."""
+        tts, threads = self._tts, self._chosen.threads
+        self._figures = None
+        if tts is None or cancel.is_set():
+            return
+        if threads != self._threads:
+            self._use_threads(tts, threads)
+        order: deque[Clause] = deque()  # handed out and not over; those without a word never reach the engine
+        waiting = iter((first,))
+
+        def spoken() -> Spoken | None:
+            while (clause := next(waiting, None) or more()) is not None:
+                order.append(clause)
+                if clause.spoken:
+                    chosen = self._chosen
+                    return Spoken(clause.spoken, chosen.voice, chosen.options)
+            return None
+
+        given = spoken() if first.spoken else None
+        if given is None and not order:
+            order.append(next(waiting))
+        sounds = tts.synthesize_all([] if given is None else [given], cancel, spoken)
+        with contextlib.closing(sounds):
+            while not cancel.is_set():
+                yield from self._ends(order)
+                with self._share.taking(max(threads)):
+                    frame = next(sounds, None)
+                if frame is None:
+                    break
+                yield from self._ends(order)
+                clause = order[0]
+                if frame.end_of_clause:
+                    order.popleft()
+                    self._account(tts.stats)
+                yield dataclasses.replace(frame, turn_id=clause.turn_id, clause_index=clause.index)
+                if frame.end_of_clause:
+                    self._figures = None
+        if not cancel.is_set():
+            yield from self._ends(order)
+
+    def _ends(self, order: deque[Clause]) -> Iterator[SpeechFrame]:
+        """Of those without a word that come next."""
+        while order and not order[0].spoken:
+            yield self._end(order.popleft())
+
+    def _end(self, clause: Clause) -> SpeechFrame:
+        """All of a clause without a word."""
+        return SpeechFrame(clause.turn_id, clause.index, _NOTHING, self.sample_rate_hz, end_of_clause=True)
 
     def _account(self, stats: SpeechStats) -> None:
         if stats.stop not in ("eos", "cancel"):

@@ -84,3 +84,16 @@ def test_drain_makes_room() -> None:
 def test_a_capacity_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="not 0"):
         Channel(0)
+
+
+def test_takes_the_oldest_only_if_it_fits() -> None:
+    channel: Channel[int] = Channel(2)
+    assert channel.take_if(lambda item: True) is None
+    channel.put(1)
+    channel.put(2)
+    assert channel.take_if(lambda item: item == 2) is None
+    assert channel.take_if(lambda item: item == 1) == 1
+    channel.put(3, 0.0)  # there is room again
+    channel.close()
+    assert channel.take_if(lambda item: True) == 2
+    assert list(channel) == [3]

@@ -8,7 +8,7 @@ import pytest
 
 from kazeia_desktop.errors import SettingsError
 from kazeia_desktop.formats.voice_description import Sampling
-from kazeia_desktop.frames import Clause, FloatArray, SpeechFrame
+from kazeia_desktop.frames import Clause, FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.models.convert.convert import convert
 from kazeia_desktop.models.convert.official import OfficialSource
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -219,3 +219,39 @@ def test_it_really_speaks(voice: Qwen3Voice, store: VoiceStore) -> None:
     assert len(sound) >= 1920 and np.isfinite(sound).all() and sound.any()
     assert voice.figures is not None and voice.figures.frames == voice.stats.frames
     assert isinstance(voice._tts, Qwen3Tts)
+
+
+class Codes:
+    """In place of the codec's stream: every code is loud, so that no guard ends a clause."""
+
+    def reset(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def push(self, codes: IntArray, cancel: CancelToken | None = None) -> FloatArray:
+        return np.repeat(codes[:, 0].astype(np.float32) + 1, 1920)
+
+
+def test_several_clauses_at_once(models: dict[str, Path], store: VoiceStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its number, its figures and the sound it has alone; one without a word only its end."""
+    voice = Qwen3Voice(models["custom_voice"], store, TtsSettings(seed=7, talker_threads=1, codec_threads=1))
+    monkeypatch.setattr(voice._tts, "_codec_stream", Codes())
+    texts = ["bon", "", "oui", "le soir", "", ""]
+    clauses = [Clause(3, index, text, text) for index, text in enumerate(texts)]
+    alone = {c.index: [frame.samples for frame in voice.synthesize(c, CancelToken())] for c in clauses}
+    for first in (0, 1):
+        waiting = clauses[first + 1 :]
+        sounds: dict[int, list[FloatArray]] = {}
+        ended: list[int] = []
+        for frame in voice.synthesize_all(clauses[first], lambda: waiting.pop(0) if waiting else None, CancelToken()):  # noqa: B023
+            assert frame.turn_id == 3 and frame.clause_index not in ended
+            sounds.setdefault(frame.clause_index, []).append(frame.samples)
+            if frame.end_of_clause:
+                ended.append(frame.clause_index)
+                assert (voice.figures is not None) == bool(texts[frame.clause_index])
+        assert ended == list(range(first, 6))
+        for index, pieces in sounds.items():
+            assert np.array_equal(np.concatenate(pieces), np.concatenate(alone[index]))
+    stopped = CancelToken()
+    stopped.set()
+    assert list(voice.synthesize_all(clauses[0], lambda: None, stopped)) == []
