@@ -10,10 +10,7 @@ from kazeia_desktop.llm.vocabulary import Vocabulary
 from kazeia_desktop.runtime.cancel import CancelToken
 
 _OPENINGS: Final = ("<think>", "<thinking>", "<thought>", "<reasoning>")  # as text.think_filter knows them
-_NAMES: Final = "(?:think|thinking|thought|reasoning)"
-_REASONING: Final = re.compile(rf"<{_NAMES}\s*>.*?(?:</{_NAMES}\s*>|\Z)|</{_NAMES}\s*>", re.DOTALL | re.IGNORECASE)
-_THINKING: Final = re.compile(rf"\s*<{_NAMES}\s*>(?!.*</{_NAMES}\s*>)", re.DOTALL | re.IGNORECASE)
-
+_TAG: Final = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\s{0,8}>", re.IGNORECASE)
 _NEARLY: Final = 0.8
 _SENTENCE_ENDS: Final = (".", "!", "?", "…")
 _FEW: Final = 4  # pieces in which a sentence's end is looked for
@@ -92,11 +89,22 @@ def _is_inside_character(byte: int) -> bool:
 
 
 def visible_text(said: str) -> str:
-    """An answer without reasoning."""
-    return _REASONING.sub("", said)
+    """An answer without reasoning, as text.think_filter leaves it: nested thoughts, and one never closed, are none."""
+    visible, depth, at = [], 0, 0
+    for tag in _TAG.finditer(said):
+        if depth == 0:
+            visible.append(said[at : tag.start()])
+        depth = max(0, depth + (-1 if tag[1] else 1))
+        at = tag.end()
+    if depth == 0:
+        visible.append(said[at:])
+    return "".join(visible)
 
 
 def _is_thinking(said: str) -> bool:
     """Whether an answer so far is, or may become, a thought that is not closed."""
     begun = said.lstrip().lower()
-    return any(tag.startswith(begun) for tag in _OPENINGS) or bool(_THINKING.match(said))
+    if any(tag.startswith(begun) for tag in _OPENINGS):
+        return True
+    opened = _TAG.match(begun)
+    return opened is not None and not opened[1] and not visible_text(said).strip()
