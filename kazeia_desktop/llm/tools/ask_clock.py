@@ -6,12 +6,12 @@ from kazeia_desktop.llm.tools.base import Call
 from kazeia_desktop.llm.tools.request import Request
 
 _TIME: Final = {
-    "fr": r"(?:quelle heure (?:est - il|il est|est - ce qu ' il est|il se fait)|il est quelle heure"
+    "fr": r"(?:quel(?:le)? heure (?:est - il|il est|est - ce qu ' il est|il se fait)|il est quel(?:le)? heure"
     r"|l ' heure(?: qu ' il est"
-    r"| exacte| s ' il (?:te|vous) plait)?|quelle heure|(?:t ' |tu |vous )?(?:as|aurais|avez|auriez)(?: - (?:tu"
+    r"| exacte| s ' il (?:te|vous) plait)?|quel(?:le)? heure|(?:t ' |tu |vous )?(?:as|aurais|avez|auriez)(?: - (?:tu"
     r"|vous))? l ' heure"
     r"|quelle est l ' heure)",
-    "en": r"(?:what(?: '?s?| is| s)? ?(?:the )?(?:current )?time(?: is it| it is| is)?(?: it)?|what is the time"
+    "en": r"(?:what(?: ' s| s| is)? ?(?:the )?(?:current )?time(?: is it| it is| is)?(?: it)?|what is the time"
     r"|the time"
     r"|(?:do you |have you )(?:have|got) the time|(?:do you have )?the current time)",
 }  # fmt: skip

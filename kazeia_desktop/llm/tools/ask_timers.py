@@ -26,16 +26,17 @@ _SET: Final = {
     "en": r"\b(?:set|start|make|create|add|put|begin|run|want|need|give|schedule)\b",
 }
 _TELL_ME: Final = {
-    "fr": r"\b(?:(?:reveille|previens|avertis|alerte|rappelle|sonne|bipe|appelle|dis|fais|prevenez"
-    r"|reveillez|rappelez)(?: -)? moi"
-    r"|me (?:reveiller|prevenir|avertir|rappeler|reveilles|previens|rappelles|reveillez)|fais - moi penser)\b",
+    "fr": r"\b(?:(?:reveille|previens|avertis|alerte|rappelle|sonne|bipe|appelle|prevenez|reveillez"
+    r"|rappelez)(?: -)? moi"
+    r"|(?<!je )(?<!je dois )(?<!je vais )(?<!je veux )me (?:reveiller|prevenir|avertir|rappeler|reveilles"
+    r"|previens|rappelles|reveillez)|dis - moi (?:quand|dans)|fais - moi penser)\b",
     "en": r"\b(?:wake me|remind me|alert me|warn me|tell me when|let me know|call me|ping me|notify me)\b",
 }
 _CANCEL: Final = {
     "fr": r"\b(?:annule\w*|arrete\w*|stoppe\w*|stop|supprime\w*|enleve\w*|desactive\w*|coupe\w*|eteins"
     r"|eteindre|retire\w*|efface\w*"
-    r"|oublie\w*)\b",
-    "en": r"\b(?:cancel|stop|delete|remove|turn off|switch off|clear|disable|end|kill|forget)\b",
+    r"|(?<!n ' )oublie)\b",
+    "en": r"\b(?:cancel|stop|delete|remove|turn off|switch off|clear|disable|kill|(?<!t )forget)\b",
 }
 _LIST: Final = {
     "fr": r"(?:combien de temps|temps (?:il )?reste|reste - t - il|il reste|ou en (?:est|sont)"
@@ -48,6 +49,7 @@ _AFTER: Final = {
     "fr": r"\b(?:dans|d '|de|pour|pendant|a|apres|quand|:)",
     "en": r"\b(?:in|for|of|after|a|an|when|once|:)",
 }
+_IN: Final = {"fr": r"\b(?:dans|quand|apres)\b", "en": r"\b(?:in|when|once|after)\b"}
 _AT: Final = {"fr": r"\b(?:a|pour|vers|des|de|sera|est)\b", "en": r"\b(?:at|for|by)\b|\bup\b|\balarm\b"}
 _MORNING: Final = {"fr": r"reveil", "en": r"\bwake|morning"}
 _TOMORROW: Final = {"fr": r"\bdemain\b", "en": r"\btomorrow\b"}
@@ -93,10 +95,9 @@ def timer_call(request: Request) -> Call | None:
         return Call("list")
     if not (timer or alarm or tell):
         return None
-    if (timer or alarm) and re.search(_CANCEL[language], low) and not re.search(r"\d", plain.replace("1", "")):
-        every = (timer and alarm) or re.search(r"\b(?:tout|everything)\b", low) is not None
-        return Call("cancel", {"what": "all" if every else "timer" if timer else "alarm"})
-    sets = re.search(_SET[language], low) is not None
+    sets, cancels = re.search(_SET[language], low), re.search(_CANCEL[language], low)
+    if (timer or alarm) and cancels and not (sets and sets.start() < cancels.start()):
+        return _cancel(request, timer, alarm)
     if (timer or alarm) and re.search(_LIST[language], low) and not re.search(r"\b\d\d+\b|[2-9]", plain):
         return Call("list")
     if not (sets or tell or re.fullmatch(rf"(?:\d+ )?(?:{_TIMER[language]}|{_ALARM[language]})\b.*", plain)):
@@ -106,6 +107,20 @@ def timer_call(request: Request) -> Call | None:
     return _set(request, alarm, timer, tell)
 
 
+def _cancel(request: Request, timer: bool, alarm: bool) -> Call:
+    """Of one kind, or of both; a time of day, or a length, says which one."""
+    language, plain = request.language, request.plain
+    if (timer and alarm) or re.search(r"\b(?:tout|everything)\b", request.low):
+        return Call("cancel", {"what": "all"})
+    if timer:
+        seconds = duration_s(plain, language)
+        return Call("cancel", {"what": "timer", "seconds": seconds} if seconds else {"what": "timer"})
+    moment = _after(plain, _AT[language], time_of_day, language)
+    if moment is None:
+        return Call("cancel", {"what": "alarm"})
+    return Call("cancel", {"what": "alarm", "hour": moment.hour, "minute": moment.minute, "either": moment.either})
+
+
 def _set(request: Request, alarm: bool, timer: bool, tell: bool) -> Call | None:
     language, plain = request.language, request.plain
     label = _label(request)
@@ -113,11 +128,12 @@ def _set(request: Request, alarm: bool, timer: bool, tell: bool) -> Call | None:
     if seconds is None and timer:
         seconds = duration_s(plain, language)
     moment = _after(plain, _AT[language], time_of_day, language)
-    says_in = re.search(r"\bdans\b" if language == "fr" else r"\bin\b", plain) is not None
-    if moment is not None and (alarm or tell) and not (says_in and seconds):
+    after = _after(plain, _IN[language], duration_s, language)
+    if moment is not None and (alarm or tell) and after is None:
         return Call("alarm", _alarm(request, moment) | ({"label": label} if label else {}))
-    if seconds is not None and (timer or alarm or (tell and says_in)):
-        return Call("timer", {"seconds": seconds} | ({"label": label} if label else {}))
+    wanted = after or (seconds if timer or alarm else None)
+    if wanted is not None:
+        return Call("timer", {"seconds": wanted} | ({"label": label} if label else {}))
     return None
 
 

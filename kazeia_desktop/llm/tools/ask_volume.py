@@ -18,7 +18,7 @@ _UP: Final = {
     r"|mets {sound} plus fort)",
     "en": r"(?:turn {little}{sound} {little}up|turn up {sound}|(?:raise|increase) {sound}|(?:speak"
     r"|talk) {little}(?:up|louder)"
-    r"|{little}louder|speak up)",
+    r"|(?:the )?volume up|{little}louder|speak up)",
 }  # fmt: skip
 _DOWN: Final = {
     "fr": r"(?:(?:baisse|diminue|reduis|descends|rabaisse|baisser|diminuer|reduire) {little}{sound}"
@@ -27,7 +27,8 @@ _DOWN: Final = {
     r"|haut)"
     r"|mets {sound} moins fort)",
     "en": r"(?:turn {little}{sound} {little}down|turn down {sound}|(?:lower|decrease|reduce) {sound}"
-    r"|(?:speak|talk) {little}(?:quieter|softer|more quietly|more softly|down)|{little}(?:quieter|softer))",
+    r"|(?:speak|talk) {little}(?:quieter|softer|more quietly|more softly|down)|(?:the )?volume down"
+    r"|{little}(?:quieter|softer))",
 }  # fmt: skip
 _LEVEL: Final = {
     "fr": r"(?:(?:mets|met|mettre|regle|regler|passe|passer|monte|baisse|augmente|diminue|fixe"

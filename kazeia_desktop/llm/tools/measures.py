@@ -65,13 +65,13 @@ def conversion_in(plain: str, language: str) -> tuple[Fraction, str, str] | None
     targets: list[str] = []
     rest: list[str] = []
     at = 0
-    scan = re.compile(rf"(?P<sign>(?:- |moins |minus )?)(?P<n>\d+(?:\.\d+)?) (?P<unit>{pattern.pattern})")
+    scan = re.compile(rf"(?P<sign>(?:- |moins |minus )?)(?P<n>\d+(?:\.\d+)?|\ban?(?= \w)) (?P<unit>{pattern.pattern})")
     while at < len(plain):
         if plain[at] == " ":
             at += 1
         elif (found := scan.match(plain, at)) is not None:
             name = found["unit"]
-            value = Fraction(found["n"]) * (-1 if found["sign"] else 1)
+            value = Fraction(found["n"] if found["n"][0].isdigit() else 1) * (-1 if found["sign"] else 1)
             numbered.append((value, names.get(name) or signs[name]))
             at = found.end()
         elif (found := pattern.match(plain, at)) is not None and (

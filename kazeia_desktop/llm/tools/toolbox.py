@@ -201,7 +201,7 @@ class Toolbox:
 
     def _cancel(self, call: Call) -> Outcome:
         what = str(call.arguments["what"])
-        gone = self._timers.pending(*(() if what == "all" else (what,)))
+        gone = [one for one in self._timers.pending(*(() if what == "all" else (what,))) if _is_meant(one, call)]
         if not gone:
             return Outcome(self._say(f"no_{what}"))
         self._timers.remove(gone)
@@ -249,6 +249,18 @@ class Toolbox:
         level = round(min(_MAX_VOLUME, max(0.0, wanted)), 2)
         self._set_volume(level)
         return Outcome(self._say("volume", level=round(level * 100)), lambda: self._set_volume(before))
+
+
+def _is_meant(pending: Pending, call: Call) -> bool:
+    """Whether it is the one that is to be cancelled, where a length or a time of day says which."""
+    wanted = call.arguments
+    if "seconds" in wanted:
+        return pending.seconds == wanted["seconds"]
+    if "hour" in wanted:
+        due = datetime.datetime.fromtimestamp(pending.due_s)
+        hours = {int(wanted["hour"]), (int(wanted["hour"]) + 12) % 24} if wanted["either"] else {int(wanted["hour"])}
+        return due.hour in hours and due.minute == wanted["minute"]
+    return True
 
 
 _DOES: Final[Mapping[str, Callable[[Toolbox, Call], Outcome | None]]] = {

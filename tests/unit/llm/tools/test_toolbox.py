@@ -116,6 +116,22 @@ def test_timers_are_listed_cancelled_and_the_cancelling_taken_back(box: Box) -> 
     assert box.timers.pending() == []
 
 
+def test_one_of_several_is_cancelled_by_its_length_or_hour(box: Box) -> None:
+    for text in (
+        "Mets un minuteur de 5 minutes",
+        "Mets un minuteur de 10 minutes",
+        "Réveille-moi à 7 h",
+        "Alarme à 19 h",
+    ):
+        assert box.said(text) is not None
+    assert box.said("Annule le minuteur de 5 minutes") == "Le minuteur est annulé."
+    assert box.said("Annule l'alarme de 7 heures") == "L'alarme est annulée."
+    assert box.said("Annule l'alarme de 8 heures") == "Aucune alarme n'est réglée."
+    assert [(one.kind, one.seconds) for one in box.timers.pending()] == [(TIMER, 600), (ALARM, 0)]
+    box.apply(ToolSettings(), "en")
+    assert box.said("Cancel the alarm for 7") == "The alarm is cancelled."
+
+
 def test_what_was_set_can_be_taken_back(box: Box) -> None:
     outcome = box.outcome("Mets un minuteur de 5 minutes")
     assert outcome.undo is not None

@@ -62,7 +62,11 @@ def test_a_tool_that_is_off_understands_nothing() -> None:
         "J'adore le son du violon.", "Arrête de parler.", "Il m'a fallu 3 heures pour venir.",
         "Une minute, s'il te plaît.",
         "Donne-moi une recette pour 4 personnes.", "Tu peux parler anglais ?", "Mets-toi à ma place.",
-        "Rappelle-moi qui était Napoléon.", "Préviens-moi si tu ne sais pas.", "Raconte-moi la bataille de 1515.",
+        "Je dois me réveiller à 6 heures demain.", "Fais-moi un résumé de 100 mots.", "Combien d'habitants à Lyon ?",
+        "Combien de temps faut-il pour cuire un œuf dur ?", "La vitesse de la lumière est de 300 000 km par seconde.",
+        "Donne-moi trois idées de cadeaux à 20 euros.", "On se voit à 8 heures ?", "Quelle heure préfères-tu ?",
+        "Le match finit sur un score de 3 à 2.", "Rappelle-moi qui était Napoléon.",
+        "Préviens-moi si tu ne sais pas.", "Raconte-moi la bataille de 1515.",
     ],
 )  # fmt: skip
 def test_talk_stays_talk(said: str) -> None:
@@ -78,6 +82,10 @@ def test_talk_stays_talk(said: str) -> None:
         ("Annule tous les minuteurs et les alarmes.", Call("cancel", {"what": "all"})),
         ("minuteur 2 minutes", Call("timer", {"seconds": 120})),
         ("Volume à 150 %", Call("volume", {"level": 150})), ("Volume à 300 %", None),
+        ("N'oublie pas de mettre un minuteur de 5 minutes.", Call("timer", {"seconds": 300})),
+        ("Dis-moi quand 5 minutes seront passées.", Call("timer", {"seconds": 300})),
+        ("Annule le minuteur de 5 minutes.", Call("cancel", {"what": "timer", "seconds": 300})),
+        ("Quel heure est-il ?", Call("time")),
         ("Coupe le son.", Call("volume", {"level": 0})),
         ("Quel jour sera-t-on dans 10 jours ?", Call("date", {"days": 10})),
         ("Quel jour on était avant-hier ?", Call("date", {"days": -2})),
