@@ -154,6 +154,20 @@ def test_clauses_follow_and_the_speed_is_learned() -> None:
     assert [world.gaps.get(index, 0.0) for index in range(1, 6)] == pytest.approx([0.0] * 5, abs=1e-6)
 
 
+def test_clauses_made_together_come_more_slowly_each_and_the_last_ones_at_once() -> None:
+    """Four of 2.4 s at a speed of 0.8 altogether: the second of them takes three times as long as alone."""
+    world = World()
+    cushion = world.cushion()
+    world.say(cushion, 0, world.voice(0, 2.4, 1.2), 2.4, known(1.2))
+    world.say(cushion, 1, world.voice(1, 2.4, 2.4), 2.4, known(1.2))
+    world.say(cushion, 2, world.voice(2, 2.4, 0.0), 2.4, known(1.2))
+    assert [world.gaps.get(index, 0.0) for index in (0, 1, 2)] == pytest.approx([0.0] * 3, abs=1e-6)
+    world.over = world.now
+    began = world.say(cushion, 3, world.voice(3, 2.4, 1.8), 2.4, known(1.2))  # what came at once was not learned
+    assert world.gaps.get(3, 0.0) == pytest.approx(0.0, abs=1e-6)
+    assert world.first[3] - began >= earliest_s(2.4, 1.8, RAMP) - 1e-6
+
+
 def test_a_voice_that_speaks_slowly_is_learned() -> None:
     """Ten characters a second instead of fifteen: the second clause has no gap."""
     world = World()
