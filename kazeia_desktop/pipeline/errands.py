@@ -6,6 +6,7 @@ from pathlib import Path
 from kazeia_desktop.llm.tools.base import Ask, Outcome
 from kazeia_desktop.llm.tools.timers import Pending, Timers
 from kazeia_desktop.llm.tools.toolbox import Toolbox
+from kazeia_desktop.llm.tools.understanding import TOOLS, understand
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
 
@@ -38,6 +39,7 @@ class Errands:
             change: changes a setting, "section.field".
         """
         self._announce, self._change = announce, change
+        understand("", self._settings.llm.language, frozenset(TOOLS))  # patterns are made now, not at the first request
         self._timers.start()
 
     def apply(self, settings: Settings) -> None:
