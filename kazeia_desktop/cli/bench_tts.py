@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from kazeia_desktop.cli.bench_clauses import KEYS_HELP, MOST, clauses, lines
 from kazeia_desktop.cli.engine_process import EngineProcess
 from kazeia_desktop.cli.machine_probe import machine_state
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
@@ -38,6 +39,7 @@ TEXTS: Final = (
 """About five seconds each; another one each round, so that no state kept of a text helps."""
 _WARM_UP: Final = ("Un instant, je me prépare.", 8)
 _LOADS: Final = 3
+_CLAUSE_ROUNDS: Final = 3
 _READ_GB_S: Final = 17.5
 _GFLOP_S: Final = 144.0
 """What two AVX2 cores of the reference machine reach: a probe that found less was disturbed."""
@@ -56,7 +58,7 @@ def register(kinds: Subparsers) -> None:
         "tts",
         help="time Kazeia's own voice beside its peer",
         description="Speed and memory of Kazeia's own voice beside qwentts.cpp, or a check of what it says. The time "
-        "to load it (load_s) is taken in fresh processes, from files that are in memory already.",
+        "to load it (load_s) is taken in fresh processes, from files that are in memory already. " + KEYS_HELP,
     )
     parser.add_argument("--model", type=Path, action="append", metavar="DIR", help="default: every installed one")
     parser.add_argument("--frames", type=int, default=60, metavar="N", help="of 80 ms, in each text")
@@ -68,6 +70,9 @@ def register(kinds: Subparsers) -> None:
     parser.add_argument("--profile", action="store_true", help="split each stage of our voice")
     parser.add_argument("--voice-check", action="store_true", help="listen to three sentences, five seeds each")
     parser.add_argument("--voice", metavar="NAME", help="for --voice-check: an added voice or one of the model's own")
+    parser.add_argument(
+        "--clauses", type=int, default=MOST, metavar="N", help="also made so many at once: 2 to 4, or 1 for none"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=run)
 
@@ -86,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     for flag, value in (("--frames", options.frames), ("--threads", options.threads), ("--rounds", options.rounds)):
         if value < 1:
             raise UsageError("{flag} must be at least 1, not {n}.", flag=flag, n=value)
+    if not 1 <= options.clauses <= MOST:
+        raise UsageError("--clauses must be from 1 to {most}, not {n}.", most=MOST, n=options.clauses)
     models = options.model or _installed(load_settings()[0].models_dir)
     if options.voice_check:
         from kazeia_desktop.cli.voice_check import check
@@ -95,10 +102,16 @@ def run(options: argparse.Namespace) -> int:
     before, started, busy_s = machine_state(), time.monotonic(), others_busy_s()
     floor = _probe(options.threads)
     record: dict[str, Any] = {"frames": options.frames, "threads": options.threads, "rounds": options.rounds, **floor}
+    record["clauses"] = options.clauses
     for contest in contests:
         rounds = _rounds(contest, options)
         loading = {"load_s": _load_s(contest.model_dir, options.threads)}
         record[contest.name] = _figures(rounds) | loading | _floors(contest.model_dir, floor)
+        if options.clauses > 1:
+            n_rounds = min(options.rounds, _CLAUSE_ROUNDS)
+            record[contest.name] |= clauses(
+                contest.model_dir, TEXTS[: options.clauses], options.frames, options.threads, n_rounds, _WARM_UP
+            )
         if options.profile:
             record[contest.name]["profile"] = _profile(rounds[OURS])
     others = None if busy_s is None else ((others_busy_s() or 0.0) - busy_s) / (time.monotonic() - started)
@@ -303,6 +316,8 @@ def _print(record: Mapping[str, Any], names: Sequence[str]) -> None:
         for label, values in rows:
             cells = ("-" if value is None else f"{value:.{digits}f}" for value, digits in values)
             print_text(f"{label:24}" + "".join(f"{cell:>16}" for cell in cells))
+        for line in lines(row, record["clauses"]):
+            print_text(line)
         if row["throttled"]:
             print_text(f"  the machine grew {100 * row['drift']:.0f} % slower meanwhile: measure again")
         if row.get("profile"):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final
@@ -60,6 +61,12 @@ class EngineProcess:
     def speak(self, text: str, seed: int, frames: int | None) -> dict[str, Any]:
         """The answer of `tts_engines` to one text."""
         return self._ask({"text": text, "seed": seed, "frames": frames})
+
+    def speak_all(self, texts: Sequence[str], seed: int, frames: int, together: bool, streamed: bool) -> dict[str, Any]:
+        """The answer of `tts_engines` to several texts, at once or one after the other."""
+        return self._ask(
+            {"texts": list(texts), "seed": seed, "frames": frames, "together": together, "streamed": streamed}
+        )
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
         assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None

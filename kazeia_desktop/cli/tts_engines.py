@@ -6,13 +6,14 @@ Standard input: a JSON line with the job, then one a text to speak; each is answ
 output. The end of the input ends the process.
 """
 
+import dataclasses
 import importlib
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
@@ -101,6 +102,34 @@ class KazeiaVoice:
         speech.stages = {name: getattr(stats, name) for name in STAGES}
         return speech
 
+    def speak_all(self, texts: Sequence[str], seed: int, frames: int, together: bool, streamed: bool) -> Speech:
+        """Several texts, each of exactly as many frames: at once, or one after the other.
+
+        Args:
+            streamed: the codec works while codes are drawn; else after those of a text.
+        """
+        from kazeia_desktop.tts.qwen3_batch import Spoken
+        from kazeia_desktop.tts.qwen3_options import SpeechOptions
+
+        def spoken(index: int) -> Spoken:
+            options = SpeechOptions(language="french", seed=seed + index, max_frames=frames)
+            if not streamed:
+                options = dataclasses.replace(options, stream_frames=0)
+            return Spoken(texts[index], self._voice, options)
+
+        given = [spoken(index) for index in range(len(texts))]
+        runs = [given] if together else [[one] for one in given]
+        told = []
+        started = time.perf_counter()
+        for run in runs:
+            told += [self._tts.stats for frame in self._tts.synthesize_all(run, CancelToken()) if frame.end_of_clause]
+        spent_s = time.perf_counter() - started
+        n = max(1, sum(stats.frames for stats in told))
+        stages: dict[str, float | None] = {
+            name: sum(getattr(stats, name) * stats.frames for stats in told) / n for name in STAGES
+        }
+        return Speech(np.zeros(0, np.float32), n, spent_s, 0.0, told[0].stop if told else "", stages)
+
 
 def _voice(tts: "Qwen3Tts", model_dir: Path, name: str | None) -> FloatArray | str | None:
     from kazeia_desktop.tts.speaker_encoder import SpeakerEncoder
@@ -174,8 +203,9 @@ _MAKERS: Final[dict[str, Callable[[Path, int], Voice]]] = {OURS: KazeiaVoice, PE
 def serve(make: Callable[[Path, int], Voice], lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     """An answer to each line.
 
-    The first line is {"model_dir", "threads"}, the others {"text", "seed", "frames"}. A KazeiaError is answered
-    by {"error"} and ends it; other errors are the caller's.
+    The first line is {"model_dir", "threads"}, the others {"text", "seed", "frames"}, or for Kazeia's own
+    {"texts", "seed", "frames", "together", "streamed"}. A KazeiaError is answered by {"error"} and ends it; other
+    errors are the caller's.
     """
     job = json.loads(next(lines))
     started = time.perf_counter()
@@ -184,7 +214,10 @@ def serve(make: Callable[[Path, int], Voice], lines: Iterator[str]) -> Iterator[
         yield {"load_ms": round((time.perf_counter() - started) * 1000, 1)}
         for line in lines:
             asked = json.loads(line)
-            yield _record(voice.speak(asked["text"], asked["seed"], asked["frames"]))
+            if "texts" in asked and isinstance(voice, KazeiaVoice):
+                yield _record(voice.speak_all(**asked))
+            else:
+                yield _record(voice.speak(asked["text"], asked["seed"], asked["frames"]))
     except KazeiaError as error:
         yield {"error": str(error)}
 

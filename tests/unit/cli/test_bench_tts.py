@@ -28,6 +28,11 @@ answer(load_ms=1250.0)
 rtf = {"kazeia": [1.0, 1.2, 1.1, 1.4, 1.5], "qwentts.cpp": [4.0, 5.0, 4.4, 4.2, 4.6]}[name]
 for line in sys.stdin:
     asked = json.loads(line)
+    if "texts" in asked:
+        way = (1.0 if asked["together"] else 2.0) + asked["seed"] / 1000 + (0.0 if asked["streamed"] else 1.0)
+        answer(frames=len(asked["texts"]) * asked["frames"], rtf=way, talker_ms=10 * way, code_predictor_ms=20 * way,
+               codec_ms=40 * way, ttfa_ms=0.0, stop="budget", peak_rss_mb=1.0, profile=None)
+        continue
     if asked["seed"] == 2 and os.path.exists(job["model_dir"] + "/collapses-" + name):
         os.write(2, b"Illegal instruction"); os._exit(4)
     with open(log, "a") as file: file.write(f"{name} {asked['seed']} {asked['frames']} {asked['text']}\\n")
@@ -116,6 +121,25 @@ def test_medians_and_ratios_of_alternating_rounds(
     texts = [text for name, _, _, text in asked if name == "kazeia"]
     assert texts == [text for name, _, _, text in asked if name != "kazeia"]
     assert len(set(texts)) == 6
+
+
+def test_clauses_at_once_beside_one_after_the_other(
+    model: Path, peer: Path, log: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--model", model, "--peer-model", peer, "--json") == 0
+    record = json.loads(capfd.readouterr().out)
+    row = record["q8_0"]
+    assert record["clauses"] == 4
+    # Seeds 1, 11 and 21: the second is the median. The models' figures are those without the codec.
+    assert row["batch4_alone"] == {"rtf": 2.011, "talker_ms": 30.11, "code_predictor_ms": 60.22, "codec_ms": 80.44}
+    assert row["batch4_together"] == {"rtf": 1.011, "talker_ms": 20.11, "code_predictor_ms": 40.22, "codec_ms": 40.44}
+    assert (row["batch4_speedup"], row["batch4_models_speedup"]) == (1.99, 1.5)
+    assert run("--model", model, "--peer-model", peer, "--clauses", 2, "--rounds", 1) == 0
+    assert "2 clauses at once: 2.00 times as fast (RTF 2.00 -> 1.00)" in capfd.readouterr().out
+    assert run("--model", model, "--peer-model", peer, "--clauses", 1, "--rounds", 1) == 0
+    assert "at once" not in capfd.readouterr().out
+    assert run("--model", model, "--clauses", 5) == 2
+    assert "from 1 to 4, not 5" in capfd.readouterr().err
 
 
 def test_floors_are_bytes_over_bandwidth(model: Path, peer: Path, log: Path, capfd: pytest.CaptureFixture[str]) -> None:
