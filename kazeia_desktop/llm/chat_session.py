@@ -259,7 +259,7 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed:
                 return False
-            return self._model.save_state(path, packed(self._history), max_bytes)
+            return self._model.save_state(path, packed(self._history, self._summary), max_bytes)
 
     def load_state(self, path: Path) -> bool:
         """See ChatSession."""
@@ -267,10 +267,10 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed or (note := self._model.state_note(path)) is None:
                 return False
-            saved = unpacked(note)
+            saved, summary = unpacked(note)
             if not agrees(saved, self._history) or not self._model.load_state(path):
                 return False
-            self._history = saved
+            self._history, self._summary = saved, summary
             return True
 
     def reset(self) -> None:

@@ -90,3 +90,16 @@ def test_facts_leave_room_for_the_conversation() -> None:
         assert "Brest" not in small.system.text
     finally:
         small.close()
+
+
+def test_the_summary_of_what_was_forgotten_goes_with_the_state(session: LlamaChatSession, tmp_path: Path) -> None:
+    session._summary = "Zoé lives in Brest."
+    ask(session, "Tell me about the sea.")
+    system = session.system
+    session.save_state(tmp_path / "state")
+    kept = as_kept(session.history)
+    session.restore(kept)
+    assert session.system != system
+    assert session.load_state(tmp_path / "state") and session.system == system
+    ask(session, "Thank you")
+    assert session.stats.prefilled_tokens < 40
