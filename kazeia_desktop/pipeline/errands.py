@@ -39,7 +39,8 @@ class Errands:
             change: changes a setting, "section.field".
         """
         self._announce, self._change = announce, change
-        understand("", self._settings.llm.language, frozenset(TOOLS))  # patterns are made now, not at the first request
+        for language in ("fr", "en"):  # patterns are made now, not at the first request
+            understand("", language, frozenset(TOOLS))
         self._timers.start()
 
     def apply(self, settings: Settings) -> None:

@@ -20,6 +20,7 @@ from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import ToolSettings
 
 _STEP: Final = 0.2
+_OTHER: Final = {"fr": "en", "en": "fr"}  # people mix them; the answer is in the language of replies
 _MAX_VOLUME: Final = 1.5
 
 _SAID: Final[Mapping[str, Mapping[str, str]]] = {
@@ -105,7 +106,7 @@ class Toolbox:
 
     Args:
         settings: which tools there are.
-        language: of requests and answers, "fr" or "en".
+        language: of answers, "fr" or "en"; requests may be in the other one too.
         timers: what rings.
         volume: Kazeia's own loudness now, 1 is 100 %.
         set_volume: changes it.
@@ -136,7 +137,7 @@ class Toolbox:
         """See Tools."""
         language = self._language
         enabled = {name for name in TOOLS if getattr(self._settings, name)}
-        call = understand(text, language, enabled)
+        call = understand(text, language, enabled) or understand(text, _OTHER[language], enabled)
         if call is None and self._settings.ask_model:
             maybe = candidates(text, language, enabled)
             call = elicit(Request(text, language), maybe, ask, cancel) if maybe else None

@@ -101,6 +101,11 @@ def test_answers_in_english(tmp_path: Path, text: str, said: str) -> None:
     assert Box(tmp_path, "en").said(text) == said
 
 
+def test_a_request_in_the_other_language_is_understood(box: Box) -> None:
+    assert box.said("What time is it?") == "Il est 14 h 20."
+    assert box.said("Set a timer for ten minutes") == "Minuteur de 10 minutes lancé."
+
+
 def test_timers_are_listed_cancelled_and_the_cancelling_taken_back(box: Box) -> None:
     box.said("Mets un minuteur de 5 minutes")
     box.said("Réveille-moi à 7 h")
