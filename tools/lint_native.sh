@@ -23,7 +23,7 @@ mapfile -t portable < <(find native/src native/kernels native/tests -name '*.cpp
     ! -name 'llama_*.cpp' ! -path '*/talker/*' | sort)
 case $(uname -m) in
     x86_64) mapfile -t vector < <(find native/kernels -name '*_avx2.cpp' -o -name '*_avx512.cpp') ;;
-    *) mapfile -t vector < <(find native/kernels -name '*_neon.cpp') ;;
+    *) mapfile -t vector < <(find native/kernels -name '*_neon*.cpp') ;;
 esac
 tidy "$tests" "${portable[@]}" "${vector[@]}"
 tidy "$extension" $(find native/bindings -name '*.cpp') $(find native/src -name 'llama_*.cpp' -o -path '*/talker/*.cpp')

@@ -113,16 +113,19 @@ Result run(const Golden& golden, const CodePredictorModel& model, unsigned n_thr
 }
 
 void test_figures(const Golden& golden, Isa isa) {
+  // All frames with the set that this processor's users get: emulated ones take minutes otherwise.
+  CHECK(kazeia::select_isa("").empty());
+  const bool best = isa == kazeia::active_isa();
   CHECK(kazeia::select_isa(kazeia::isa_name(isa)).empty());
   const CodePredictorModel model(golden.shape, golden.set.tensors());
-  const std::size_t n_frames = isa == Isa::scalar ? kFewFrames : golden.n_frames;
+  const std::size_t n_frames = best ? golden.n_frames : kFewFrames;
   const Result one = run(golden, model, 1, n_frames);
   float worst = 0.0F;
   for (std::size_t i = 0; i < one.logits.size(); ++i) {
     const float error = std::abs(one.logits[i] - golden.logits[i]);
     worst = error <= worst ? worst : error;  // NaN counts
   }
-  std::printf("%-26s %-6s logits within %.2g\n", golden.set.name().c_str(), kazeia::isa_name(isa), worst);
+  std::printf("%-26s %-12s logits within %.2g\n", golden.set.name().c_str(), kazeia::isa_name(isa), worst);
   CHECK(one.logits.size() == n_frames * golden.logits.size() / golden.n_frames && worst <= 1e-3F);
   CHECK(std::equal(one.greedy.begin(), one.greedy.end(), golden.greedy.begin()));
   CHECK(!std::equal(one.sampled.begin(), one.sampled.end(), one.greedy.begin()));

@@ -50,7 +50,7 @@ struct Q4 {
   static constexpr std::size_t kBlockBytes = 18 * kPanelRows;
   static Columns8 columns(const std::byte* quants, std::size_t index) {
     const auto* at = reinterpret_cast<const std::uint8_t*>(quants) + index * 32;
-    Columns8 found;
+    Columns8 found{};
     for (std::size_t h = 0; h < 2; ++h) {
       const uint8x16_t both = vld1q_u8(at + 16 * h);
       found.of[0][h] = vreinterpretq_s8_u8(vandq_u8(both, vdupq_n_u8(0x0F)));
@@ -87,7 +87,7 @@ void multiply(const std::byte* panels, std::size_t n_panels, const Activations& 
     for (std::size_t b = 0; b < n_blocks; ++b, block += Format::kBlockBytes) {
       const std::byte* quants = block + kPanelRows * 2;
       const auto* x = activations + Sums::kValues * b * kBlock;
-      Sums sums;
+      Sums sums;  // NOLINT(cppcoreguidelines-pro-type-member-init): start() fills it
       for (std::size_t v = 0; v < N; ++v) sums.start(v, Format::start(a.sum + v * n_blocks + b));
       if constexpr (N <= 2) {
         for (std::size_t c = 0; c < kBlock / 8; ++c)

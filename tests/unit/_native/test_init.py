@@ -79,6 +79,14 @@ def test_unusable_isa_is_told_in_one_line(isa: str, says: str) -> None:
     assert program.stderr == ""
 
 
+def test_names_of_instruction_sets_are_those_of_the_kernels() -> None:
+    program = python(
+        "from kazeia_desktop._native import _core, ISAS\n"
+        "print([name for name in ISAS if _core.select_isa(name) not in ('', f'this processor does not run {name}')])"
+    )
+    assert (program.returncode, program.stdout.strip()) == (0, "[]")
+
+
 def test_unusable_isa_ends_a_command_with_1(tmp_path: Path) -> None:
     sound = tmp_path / "a.wav"
     sound.write_bytes(b"RIFF")
