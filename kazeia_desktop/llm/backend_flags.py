@@ -134,8 +134,11 @@ class BackendEnvironment:
         self._library = (backends.library, flags)
 
     def clean_environment(self, flags: Mapping[str, str]) -> dict[str, str]:
-        """The environment of a child process whose backends begin with `flags` and not with ours."""
-        child = dict(os.environ)
+        """The environment of a child process whose backends begin with `flags` and not with ours.
+
+        Without ggml's backtrace, so that an assertion is the last line that the child writes.
+        """
+        child = {**os.environ, "GGML_NO_BACKTRACE": "1"}
         for name, before in self._set.items():
             if before is None:
                 child.pop(name, None)

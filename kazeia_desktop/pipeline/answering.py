@@ -156,8 +156,9 @@ class ReplyStage:
         with contextlib.suppress(ChannelClosed):
             for item in self._inbox:
                 if isinstance(item, Reload):
+                    history = self.session.history
                     self.session = reloaded(self._desk, self.session.close, item)
-                    self._answered = 0
+                    self.session.restore(history)  # read again with the next reply
                     if self._memory is not None:
                         self._memory.new_session(self.session)
                 elif isinstance(item, Amend):

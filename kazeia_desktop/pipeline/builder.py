@@ -20,7 +20,8 @@ from kazeia_desktop.audio.playback import Playback
 from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
 from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
 from kazeia_desktop.llm.base import ChatSession
-from kazeia_desktop.llm.chat_session import LlamaChatSession
+from kazeia_desktop.llm.opening import Opened, open_session
+from kazeia_desktop.llm.placement import Told
 from kazeia_desktop.models.catalog import Catalog
 from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
@@ -61,9 +62,14 @@ def make_recognizer(settings: Settings, store: ModelStore) -> SpeechRecognizer:
     return WhisperRecognizer(store.require(settings.stt.model), settings.stt)
 
 
-def make_session(settings: Settings, store: ModelStore, share: CoreShare | None = None) -> ChatSession:
-    """A chat with the model that the settings name."""
-    return LlamaChatSession(store.require_weights(settings.llm.model), settings.llm, share)
+def make_session(
+    settings: Settings, store: ModelStore, paths: Paths, tell: Callable[[Told], None], share: CoreShare | None = None
+) -> Opened:
+    """A chat with the model that the settings name, and where it is computed.
+
+    tell: hears why it is not computed where the settings say.
+    """
+    return open_session(store.require_weights(settings.llm.model), settings, paths, tell, share)
 
 
 def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:
@@ -123,9 +129,16 @@ def build(
     """
     store = ModelStore(paths.models_dir, Catalog.load())
     share = CoreShare(os.cpu_count() or 1)
+    placement = {"stt": f"{settings.stt.model}, {settings.stt.precision}, CPU", "llm": "", "tts": ""}
+
+    def open_chat(changed: Settings) -> ChatSession:
+        chat = make_session(changed, store, paths, lambda told: emit(Notice(told.template, dict(told.values))), share)
+        placement["llm"] = f"{Path(changed.llm.model).name}, {chat.where}"
+        return chat.session
+
     makers = Makers(
         lambda changed: make_recognizer(changed, store),
-        lambda changed: make_session(changed, store, share),
+        open_chat,
         lambda changed: make_synthesizer(changed, store, paths, share),
     )
     lasts = source is None  # not one turn from a file: alarms may ring
@@ -151,7 +164,7 @@ def build(
         recognizer = make_recognizer(settings, store)
         opened.append(recognizer.close)
         emit(LoadProgress("llm", 0.4))
-        session = make_session(settings, store, share)
+        session = open_chat(settings)
         opened.append(session.close)
         emit(LoadProgress("tts", 0.7))
         synthesizer = _voice(settings, store, paths, share, emit)
@@ -160,11 +173,7 @@ def build(
             release()
         raise
     emit(LoadProgress("ready", 1.0))
-    placement = {
-        "stt": f"{settings.stt.model}, {settings.stt.precision}, CPU",
-        "llm": f"{Path(settings.llm.model).name}, CPU",
-        "tts": synthesizer.name if synthesizer is not None else "",
-    }
+    placement["tts"] = synthesizer.name if synthesizer is not None else ""
     parts = Parts(
         source,
         detector,

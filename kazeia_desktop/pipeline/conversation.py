@@ -277,9 +277,9 @@ class Conversation:
                 self._utterances.put(Reload(lambda: makers.recognizer(settings), lambda: makers.recognizer(old)))
             else:
                 self._recognize.recognizer.apply(settings.stt)
-            if _needs_reload(old.llm, settings.llm):
+            if _needs_reload(old.llm, settings.llm) or _needs_reload(old.backends, settings.backends):
                 self.interrupt()
-                self._desk.emit(Notice("Another model answers now; it does not know what was said before.", {}))
+                self._desk.emit(Notice("The language model is loaded anew; the conversation goes on.", {}))
                 self._prompts.put(Reload(lambda: makers.session(settings), lambda: makers.session(old)))
             else:
                 self._reply.session.apply(settings.llm)

@@ -358,7 +358,7 @@ class FakeConversation:
             self.sink if with_sink else None,
             lambda audio: half_duplex or audio.duplex == "half",
             {},
-            Makers(self._recognizer, lambda s: self.session, lambda s: self.voice),
+            Makers(self._recognizer, self._session, lambda s: self.voice),
             memory,
             errands,
         )
@@ -367,6 +367,10 @@ class FakeConversation:
     def _recognizer(self, settings: Settings) -> FakeRecognizer:
         self.recognizer = FakeRecognizer(["Après le changement."])
         return self.recognizer
+
+    def _session(self, settings: Settings) -> FakeSession:
+        self.session = FakeSession(self.session.answer)
+        return self.session
 
     def ask(self, seconds: float = 1.0) -> None:
         """Speak, then pause long enough to be answered."""

@@ -275,6 +275,27 @@ def test_changing_a_model_reloads_it_between_turns() -> None:
         assert old.closed
 
 
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [("llm", "model", "smollm2-135m"), ("llm", "kv_type", "q8_0"), ("backends", "two_contexts", "always")],
+)
+def test_changing_the_language_model_keeps_the_conversation(section: str, field: str, value: str) -> None:
+    with FakeConversation(instant=True) as fake:
+        fake.ask()
+        fake.watcher.wait_for(TurnEnded, reason="done")
+        old = fake.session
+        said = list(old.history)
+        assert said
+        changed = getattr(fake.settings, section).model_copy(update={field: value})
+        fake.conversation.apply(fake.settings.model_copy(update={section: changed}))
+        fake.ask()
+        fake.watcher.wait_for(TurnEnded, reason="done")
+        assert old.closed
+        assert fake.session is not old
+        assert fake.session.history[: len(said)] == said
+        assert len(fake.session.history) == len(said) + 1
+
+
 def test_changing_a_threshold_reloads_nothing() -> None:
     with FakeConversation(instant=True) as fake:
         stt = fake.settings.stt.model_copy(update={"language": "en"})
