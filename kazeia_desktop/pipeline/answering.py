@@ -1,10 +1,11 @@
 """From an utterance to clauses: recognise, reply, split. One class a stage, one thread each."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
 from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
@@ -21,6 +22,11 @@ from kazeia_desktop.text.clause_splitter import ClauseSplitter
 from kazeia_desktop.text.normalizer import normalize
 from kazeia_desktop.text.think_filter import ThinkFilter
 from kazeia_desktop.tts.base import SpeechSynthesizer
+
+_log = logging.getLogger(__name__)
+
+_PAUSE_S: Final = 2.0
+"""Without a turn, before the session works ahead."""
 
 PartT = TypeVar("PartT")
 
@@ -150,11 +156,15 @@ class ReplyStage:
         self._answered = 0  # the last turn that entered the session's history
         self._by_model = True  # not by a tool
         self._undo: Callable[[], None] | None = None  # what a tool did in that turn
+        self._told_full = False
+        self._may_rest = False  # something has happened since the last rest
 
     def run(self) -> None:
         """Until the inbox is closed."""
         with contextlib.suppress(ChannelClosed):
-            for item in self._inbox:
+            while True:
+                item = self._next()
+                self._may_rest = True
                 if isinstance(item, Reload):
                     history = self.session.history
                     self.session = reloaded(self._desk, self.session.close, item)
@@ -168,6 +178,22 @@ class ReplyStage:
                     self._do(item)
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     self._reply(turn, item.text)
+
+    def _next(self) -> Prompt | Amend | WithSession | Reload[ChatSession]:
+        """What comes next; in a pause the session works ahead."""
+        while self._may_rest:
+            try:
+                return self._inbox.get(_PAUSE_S)
+            except TimeoutError:
+                idle = self._desk.idle()
+                if idle.is_set():
+                    continue
+                try:
+                    self.session.rest(idle)
+                except KazeiaError as error:  # told when somebody asks
+                    _log.debug("at rest: %s", error)
+                self._may_rest = idle.is_set()
+        return self._inbox.get()
 
     def _amend(self, heard: str) -> None:
         self.session.amend_last_reply(heard)
@@ -184,6 +210,7 @@ class ReplyStage:
 
     def _reply(self, turn: Turn, text: str) -> None:
         self._answered, self._undo = turn.id, None
+        self._told_full = self._told_full and bool(self.session.history)
         turn.marks.set("prompt", time.monotonic())
         try:
             for piece in self._visible(turn, text):
@@ -196,7 +223,8 @@ class ReplyStage:
             return
         if turn.cancel.is_set():
             return
-        if self._by_model and self.session.stats.dropped_turns:
+        if self._by_model and self.session.stats.dropped_turns and not self._told_full:
+            self._told_full = True  # once a conversation
             self._desk.emit(Notice("The conversation is long: its oldest part was forgotten.", {}))
         self._deltas.put(TextDelta(turn.id, "", last=True))
 

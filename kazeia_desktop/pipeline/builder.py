@@ -22,8 +22,9 @@ from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.opening import Opened, open_session
 from kazeia_desktop.llm.placement import Told
+from kazeia_desktop.llm.trial import try_model
 from kazeia_desktop.models.catalog import Catalog
-from kazeia_desktop.models.store import ModelStore
+from kazeia_desktop.models.store import ModelStore, is_path
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
 from kazeia_desktop.pipeline.errands import Errands
@@ -69,7 +70,10 @@ def make_session(
 
     tell: hears why it is not computed where the settings say.
     """
-    return open_session(store.require_weights(settings.llm.model), settings, paths, tell, share)
+    gguf = store.require_weights(settings.llm.model)
+    if is_path(settings.llm.model):
+        try_model(gguf, settings.llm, paths)
+    return open_session(gguf, settings, paths, tell, share)
 
 
 def voice_engine(settings: Settings, store: ModelStore, paths: Paths) -> str:

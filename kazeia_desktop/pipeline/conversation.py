@@ -235,6 +235,7 @@ class Conversation:
         self.interrupt()
         with contextlib.suppress(ChannelClosed):
             self._prompts.put(WithSession(do))
+        self._desk.end_idle()  # the session may be working ahead
 
     def _change(self, key: str, value: float) -> None:
         """A tool changes a setting; whoever keeps the settings is told."""
@@ -281,6 +282,7 @@ class Conversation:
                 self.interrupt()
                 self._desk.emit(Notice("The language model is loaded anew; the conversation goes on.", {}))
                 self._prompts.put(Reload(lambda: makers.session(settings), lambda: makers.session(old)))
+                self._desk.end_idle()
             else:
                 self._reply.session.apply(settings.llm)
             if self._speak.synthesizer is not None:

@@ -132,6 +132,9 @@ class FakeSession:
         self.error: KazeiaError | None = None
         self.closed = False
         self.dropped_turns = 0
+        self.rests = 0
+        self.rested = threading.Event()
+        self.rests_long = False
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
         said = ""
@@ -150,14 +153,17 @@ class FakeSession:
 
     def apply_facts(self, text: str) -> None: ...
 
-    def save_state(self, path: Path) -> bool:
+    def rest(self, cancel: CancelToken) -> None:
+        self.rests += 1
+        self.rested.set()
+        if self.rests_long:
+            assert cancel.wait(WAIT_S), "a rest was not given up"
+
+    def save_state(self, path: Path, max_bytes: int | None = None) -> bool:
         return False
 
     def load_state(self, path: Path) -> bool:
         return False
-
-    def restore(self, history: list[tuple[str, str]]) -> None:
-        self.history = list(history)
 
     def record(self, user_text: str, answer: str) -> None:
         self.history.append((user_text, answer))
@@ -171,6 +177,9 @@ class FakeSession:
         question, _ = self.history.pop()
         if heard:
             self.history.append((question, heard))
+
+    def restore(self, history: list[tuple[str, str]]) -> None:
+        self.history = list(history)
 
     def reset(self) -> None:
         self.history.clear()

@@ -6,6 +6,7 @@ import pytest
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.events import ClauseStarted, Failed, Notice, State, StateChanged, TurnEnded, TurnStarted, UserText
+from kazeia_desktop.pipeline import answering
 from kazeia_desktop.pipeline.metrics import SPANS
 from tests.fakes.stages import FakeConversation, until
 
@@ -258,11 +259,25 @@ test_a_stage_that_breaks_is_told_and_restarted = pytest.mark.expects_warning(
 )
 
 
-def test_a_forgotten_beginning_is_told() -> None:
+def test_a_forgotten_beginning_is_told_once() -> None:
     with FakeConversation(instant=True) as fake:
         fake.session.dropped_turns = 2
-        fake.ask()
-        assert fake.watcher.wait_for(Notice)
+        for _ in range(3):
+            fake.ask()
+            fake.watcher.wait_for(TurnEnded, reason="done")
+        assert len([event for event in fake.watcher.events if isinstance(event, Notice)]) == 1
+
+
+def test_in_a_pause_the_session_works_ahead_until_somebody_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "_PAUSE_S", 0.01)
+    with FakeConversation(instant=True) as fake:
+        fake.session.rests_long = True
+        for n in (1, 2):
+            fake.ask()
+            fake.watcher.wait_for(TurnEnded, reason="done")
+            assert fake.session.rested.wait(5)
+            fake.session.rested.clear()
+            assert fake.session.rests == n
 
 
 def test_changing_a_model_reloads_it_between_turns() -> None:
