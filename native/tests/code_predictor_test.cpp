@@ -152,9 +152,10 @@ bool equal(const Answer& a, const Answer& b) {
 
 std::vector<Answer> predict_at_once(const Golden& golden, CodePredictor& predictor,
                                     const std::vector<std::size_t>& which) {
-  static const SamplerOptions kOptions[] = {kUsual, kGreedy, {0.7F, 0, 0.9F, 1.0F}};
+  static const SamplerOptions options[] = {kUsual, kGreedy, {0.7F, 0, 0.9F, 1.0F}};
   std::vector<Answer> answers(which.size());
   std::vector<Pcg32> random;
+  random.reserve(which.size());
   std::vector<kazeia::CodePredictorFrame> frames(which.size());
   for (const std::size_t frame : which) random.emplace_back(frame);
   for (std::size_t i = 0; i < which.size(); ++i) {
@@ -162,7 +163,7 @@ std::vector<Answer> predict_at_once(const Golden& golden, CodePredictor& predict
     answers[i].codes.resize(golden.shape.n_codebooks);
     const std::int32_t* fed = golden.fed(which[i]);
     frames[i] = {golden.state(which[i]),  fed[0],
-                 &kOptions[which[i] % 3], &random[i],
+                 &options[which[i] % 3],  &random[i],
                  answers[i].codes.data(), which[i] == 4 ? fed + 1 : nullptr,
                  answers[i].logits.data()};
   }

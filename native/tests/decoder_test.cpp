@@ -50,6 +50,7 @@ void test_two_sequences(const DecoderModel& model, bool kv_f32, const std::vecto
       owners[round % 2 == 0 ? 3 : 0] = &other;
       std::size_t first = 3 * round;
       std::vector<std::size_t> at;
+      at.reserve(owners.size());
       for (const auto* owner : owners) at.push_back(owner == &other ? round : first++);
       for (std::size_t v = 0; v < 4; ++v) {
         std::memcpy(decoder.input() + v * hidden, embeddings.data() + at[v] * hidden, hidden * sizeof(float));

@@ -169,7 +169,7 @@ class Decoder {
   const DecoderModel& model_;
   ThreadTeam& team_;
   Sequence own_;
-  std::array<Sequence*, kMaxVectors> own_owners_;
+  std::array<Sequence*, kMaxVectors> own_owners_{};
   std::vector<float> cos_;  // [position][head_dim / 2]
   std::vector<float> sin_;
   std::vector<float> x_;          // [kMaxVectors][hidden], the residual stream

@@ -109,7 +109,7 @@ void CodePredictor::predict(CodePredictorFrame* frames, std::size_t n) {
   const CodePredictorShape& shape = model_.shape();
   if (n == 0 || n > kMaxFrames) throw std::invalid_argument("1 to 4 frames are predicted at once");
   // First the talker's states of all frames, then their tokens: the last position of each is among the last n vectors.
-  std::array<Sequence*, 2 * kMaxFrames> owners;
+  std::array<Sequence*, 2 * kMaxFrames> owners{};
   for (std::size_t i = 0; i < n; ++i) {
     CodePredictorFrame& frame = frames[i];
     std::memcpy(incoming_.data() + i * shape.talker_hidden, frame.hidden, shape.talker_hidden * sizeof(float));
@@ -124,7 +124,7 @@ void CodePredictor::predict(CodePredictorFrame* frames, std::size_t n) {
     owners[i] = owners[n + i] = &sequences_[i];
   }
   Clock::time_point mark = Clock::now();
-  const auto account = [&](unsigned worker, std::int64_t CodePredictorTimes::*part) {
+  const auto account = [&](unsigned worker, std::int64_t CodePredictorTimes::* part) {
     if (worker != 0) return;
     times.*part += ns_since(mark);
     mark = Clock::now();

@@ -212,7 +212,7 @@ void Decoder::forward(Sequence* const* owners, std::size_t n, unsigned worker) {
   const auto heads = team_.share(s.n_kv_heads, worker);
   const auto hidden_panels = team_.share(s.hidden / kPanelRows, worker);
   const auto ffn_panels = team_.share(s.ffn / kPanelRows, worker);
-  std::array<Place, kMaxVectors> places;
+  std::array<Place, kMaxVectors> places{};
   for (std::size_t v = 0; v < n; ++v) {
     places[v] = {owners[v], owners[v]->length() + static_cast<std::size_t>(std::count(owners, owners + v, owners[v]))};
   }

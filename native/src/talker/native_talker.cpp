@@ -50,7 +50,7 @@ Sequence& NativeTalker::at(std::size_t sequence) {
 
 void NativeTalker::append(Sequence& sequence, const float* embeds, std::size_t n, float* hidden, float* logits) {
   if (sequence.length() + n > sequence.n_positions()) throw_too_long(sequence.n_positions());
-  std::array<Sequence*, Decoder::kMaxVectors> owners;
+  std::array<Sequence*, Decoder::kMaxVectors> owners{};
   owners.fill(&sequence);
   const PackedMatrix& output = model_.output();
   for (std::size_t done = 0; done < n;) {
@@ -108,7 +108,7 @@ void NativeTalker::decode(const float* embed) { append(decoder_.sequence(), embe
 
 void NativeTalker::decode(const std::size_t* sequences, std::size_t n, const float* embeds) {
   if (n == 0 || n > kMaxSequences) throw std::invalid_argument("1 to 4 sequences go on side by side");
-  std::array<Sequence*, kMaxSequences> owners;
+  std::array<Sequence*, kMaxSequences> owners{};
   for (std::size_t i = 0; i < n; ++i) {
     owners[i] = &at(sequences[i]);
     if (std::find(sequences, sequences + i, sequences[i]) != sequences + i) {
