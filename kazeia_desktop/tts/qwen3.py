@@ -32,6 +32,7 @@ from kazeia_desktop.formats.voice_description import Sampling
 from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.cores import read_cores
 from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
 from kazeia_desktop.tts.qwen3_batch import Batch, Spoken
 from kazeia_desktop.tts.qwen3_files import first_not_finite, load_code_predictor, load_codec, load_talker
@@ -67,6 +68,7 @@ class Qwen3Tts:
         codec: CodecDecoder,
         model_dir: Path,
         threads: int,
+        codec_threads: int,
     ) -> None:
         self.manifest = manifest
         self.stats = SpeechStats()
@@ -81,6 +83,7 @@ class Qwen3Tts:
         self._prompts = PromptBuilder(self._description, talker_file.tensor("token_embd.weight"))
         self._threads = threads
         self._lock = threading.Lock()
+        self._codec_threads = codec_threads
         self._team_sizes = (0, 0)
         self._make_generator(threads, threads)
         self._codec_stream = codec.stream()
@@ -104,7 +107,9 @@ class Qwen3Tts:
             talker_file, llama, native = load_talker(model_dir, manifest, native=talker == "native")
             code_predictor = load_code_predictor(model_dir, manifest)
             codec = coming.result()
-        return cls(manifest, talker_file, llama, native, code_predictor, codec, model_dir, threads)
+        return cls(
+            manifest, talker_file, llama, native, code_predictor, codec, model_dir, threads, codec_threads or threads
+        )
 
     @property
     def speaker_encoder(self) -> SpeakerEncoder | None:
@@ -283,7 +288,7 @@ class Qwen3Tts:
             batch = Batch(
                 self._begun, self._session, self._predictor, self._codec_stream, waiting,
                 lambda spoken: _seed(spoken.options), more,
-                self._codec.samples_per_frame, self._codec.max_frames,
+                self._codec.samples_per_frame, self._codec.max_frames, self._in_turn(),
             )  # fmt: skip
             nothing = np.zeros(0, np.float32)
             with contextlib.closing(batch.sound(cancel)) as sounds:
@@ -328,6 +333,7 @@ class Qwen3Tts:
         with self._lock:
             self._codec = load_codec(self._model_dir, self.manifest, threads)
             self._codec_stream = self._codec.stream()
+            self._codec_threads = threads
 
     def _make_generator(self, talker: int, code_predictor: int) -> None:
         """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
@@ -338,6 +344,10 @@ class Qwen3Tts:
         self._predictor = CodePredictor(self._code_predictor_model, team)
         self._session = self._new_session(team if talker == code_predictor else ThreadTeam(talker))
         self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
+
+    def _in_turn(self) -> bool:
+        """Whether generator and codec each take all cores."""
+        return min(*self._team_sizes, self._codec_threads) >= read_cores().n_physical
 
     def _new_session(self, team: ThreadTeam) -> TalkerSession:
         positions = min(_POSITIONS, self._description.talker.max_positions)
@@ -375,7 +385,7 @@ class Qwen3Tts:
         self._codec_stream.reset()
         return SpeechStream(
             frames, self._codec_stream, self._codec.samples_per_frame, options.stream_frames, self._session.cancel,
-            options.ramp,
+            options.ramp, self._in_turn(),
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ Codes are small: 64 bytes a frame. What holds the generator back is the part tha
 generated, at most 16 of its frames wait. No more than 4 parts are begun before they were heard.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -111,6 +112,7 @@ class Batch:
         seed: the seed of a clause.
         more: the next clause if one waits, else None, at once; called from the generator's thread.
         per_frame, most_frames: samples of a codec frame, and frames of its largest call.
+        in_turn: the generator waits while the codec works on a piece that the caller awaits.
     """
 
     def __init__(
@@ -124,11 +126,14 @@ class Batch:
         more: Callable[[], Spoken | None],
         per_frame: int,
         most_frames: int,
+        in_turn: bool = False,
     ) -> None:
         self._begun, self._talker, self._predictor, self._codec = begun, talker, predictor, codec
         self._given = deque(given)
         self._seed, self._more = seed, more
         self._per_frame, self._most_frames = per_frame, most_frames
+        self._in_turn = in_turn
+        self._due: float = math.inf  # frames of the part heard from which on the codec has its turn
         self._changed = Condition()
         self._order: list[Part] = []  # all that were begun
         self._heard = 0  # of them, those that are over
@@ -217,6 +222,7 @@ class Batch:
                 mark = time.perf_counter()
                 piece = self._codec.push(codes, cancel)
                 part.codec_s += time.perf_counter() - mark
+                self._rest()
                 cancel.raise_if_set()
                 part.chunks += 1
                 self._listen(part, piece)
@@ -244,6 +250,7 @@ class Batch:
         while True:
             size = min(next(sizes, options.stream_frames), options.stream_frames) or None
             with self._changed:
+                self._due = math.inf if size is None else part.taken + size
                 while True:
                     cancel.raise_if_set()
                     over = part.silent and options.max_frames is None
@@ -252,6 +259,7 @@ class Batch:
                         break
                     self._changed.wait(_POLL_S)
                 if not waiting:
+                    self._due = math.inf
                     part.stop = "silence" if over else part.stop
                     del part.codes[part.taken :]
                     return
@@ -261,8 +269,15 @@ class Batch:
                         size = max(size, min(waiting, self._most_frames))
                 codes = part.codes[part.taken :][:size]
                 part.taken += len(codes)
+                self._due = 0
                 self._changed.notify_all()
             yield np.stack(codes)
+
+    def _rest(self) -> None:
+        """The codec awaits nothing for now: the generator has the cores."""
+        with self._changed:
+            self._due = math.inf
+            self._changed.notify_all()
 
     def _listen(self, part: Part, piece: FloatArray) -> None:
         tail, all_silent = silent_frames(piece, self._per_frame)
@@ -405,7 +420,7 @@ class Batch:
             self._changed.notify_all()
 
     def _wait_for_room(self, cancel: CancelToken) -> None:
-        """While the part that is being heard is too far ahead of the codec."""
+        """While the part that is being heard is too far ahead of the codec, or it is the codec's turn."""
         began = time.perf_counter()
         with self._changed:
             while self._is_full() and not self._stop.is_set() and not cancel.is_set():
@@ -417,6 +432,10 @@ class Batch:
 
     def _is_full(self) -> bool:
         part = self._order[self._heard] if self._heard < len(self._order) else None
-        if part is None or part.done or part.silent or not part.spoken.options.stream_frames:
+        if part is None or not part.spoken.options.stream_frames:
+            return False
+        if self._in_turn and not part.silent and len(part.codes) >= self._due:
+            return True
+        if part.done or part.silent:
             return False
         return len(part.codes) - part.taken >= _AHEAD

@@ -1,6 +1,12 @@
-"""Frames to sound while they are made: the generator has a thread of its own, the codec runs in the caller's."""
+"""Frames to sound while they are made: the generator has a thread of its own, the codec runs in the caller's.
+
+Where each of the two takes all cores they work in turn: a piece's frames, then its sound. Threads of both on the same
+cores would wait whole time slices for each other, at each of the four meetings a layer.
+"""
 
 import contextlib
+import math
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final
@@ -30,6 +36,7 @@ class SpeechStream:
         stream_frames: largest number of frames a call of the codec takes; 0: all at the end.
         interrupt: ends the generator's call under way; called from the caller's thread.
         ramp: frames of the codec's first calls, none more than stream_frames.
+        in_turn: the generator waits while the codec works on a piece that the caller awaits.
     """
 
     def __init__(
@@ -40,6 +47,7 @@ class SpeechStream:
         stream_frames: int,
         interrupt: Callable[[], None],
         ramp: Sequence[int] = (1, 2, 4),
+        in_turn: bool = False,
     ) -> None:
         self._frames = frames
         self._codec = codec
@@ -47,6 +55,9 @@ class SpeechStream:
         self._stream_frames = stream_frames
         self._interrupt = interrupt
         self._ramp = ramp
+        self._in_turn = in_turn
+        self._due: float = math.inf  # frames from which on the codec has its turn
+        self._decoded = threading.Event()
         self._stop = CancelToken()
         self._silent = CancelToken()
         self._channel: Channel[IntArray] = Channel(_AHEAD)
@@ -64,6 +75,7 @@ class SpeechStream:
         Raises:
             InferenceError: a model failed.
         """
+        self._due = min(self._ramp[0], self._stream_frames) or math.inf
         worker = Worker("tts-generator", lambda: self._generate(cancel), self._failed)
         worker.start()
         try:
@@ -71,6 +83,8 @@ class SpeechStream:
                 began = time.perf_counter()
                 sound = self._codec.push(codes, cancel)
                 self.codec_s += time.perf_counter() - began
+                self._due = math.inf
+                self._decoded.set()
                 cancel.raise_if_set()
                 self._listen(sound)
                 yield sound
@@ -90,7 +104,7 @@ class SpeechStream:
         try:
             for frame in self._frames(self._stop, self._silent):
                 self.codes.append(frame)
-                if not self._put(frame, cancel):
+                if not self._put(frame, cancel) or not self._let_codec(cancel):
                     break
         except ChannelClosed:
             pass
@@ -111,6 +125,18 @@ class SpeechStream:
                 return True
         return False
 
+    def _let_codec(self, cancel: CancelToken) -> bool:
+        """Leave the cores to the codec until it has made what it can make now; False when cancelled."""
+        while self._in_turn and len(self.codes) >= self._due:
+            self._decoded.clear()
+            if len(self.codes) >= self._due and not self._stop.is_set():  # again: it may have been made just now
+                self._decoded.wait(_POLL_S)
+            if cancel.is_set():
+                return False
+            if self._stop.is_set():
+                break
+        return True
+
     def _failed(self, error: Exception) -> None:
         self._error = error
 
@@ -118,9 +144,11 @@ class SpeechStream:
         """(k, 16) int32 each: as many frames as the ramp says, fewer at the end."""
         sizes = iter(self._ramp)
         waiting: list[IntArray] = []
+        taken = 0
         while True:
             size = next(sizes, self._stream_frames) if self._stream_frames else 0
             size = min(size, self._stream_frames)
+            self._due = taken + size if size else math.inf
             while not size or len(waiting) < size:
                 try:
                     waiting.append(self._channel.get(_POLL_S))
@@ -131,6 +159,7 @@ class SpeechStream:
                         yield np.stack(waiting)
                     return
                 cancel.raise_if_set()
+            taken += size
             yield np.stack(waiting)
             waiting = []
 

@@ -51,9 +51,13 @@ def saying(*codes: int) -> Frames:
 
 
 def stream(
-    frames: Frames, codec: FakeCodec, stream_frames: int = 4, interrupt: Callable[[], None] = lambda: None
+    frames: Frames,
+    codec: FakeCodec,
+    stream_frames: int = 4,
+    interrupt: Callable[[], None] = lambda: None,
+    in_turn: bool = False,
 ) -> SpeechStream:
-    return SpeechStream(frames, cast(CodecStream, codec), PER_FRAME, stream_frames, interrupt)
+    return SpeechStream(frames, cast(CodecStream, codec), PER_FRAME, stream_frames, interrupt, in_turn=in_turn)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +76,9 @@ def test_the_sizes_of_the_pieces(stream_frames: int, sizes: list[int]) -> None:
     assert codec.sizes == sizes == [len(piece) // PER_FRAME for piece in pieces]
 
 
-@given(st.lists(st.integers(0, 2047), max_size=70), st.integers(0, 8))
-def test_every_frame_sounds_once_and_in_order(codes: list[int], stream_frames: int) -> None:
-    speech = stream(saying(*codes), FakeCodec(), stream_frames)
+@given(st.lists(st.integers(0, 2047), max_size=70), st.integers(0, 8), st.booleans())
+def test_every_frame_sounds_once_and_in_order(codes: list[int], stream_frames: int, in_turn: bool) -> None:
+    speech = stream(saying(*codes), FakeCodec(), stream_frames, in_turn=in_turn)
     sound = list(speech.sound(CancelToken()))
     want = np.repeat(np.array(codes, np.float32) / 1000, PER_FRAME)
     np.testing.assert_array_equal(np.concatenate([np.zeros(0, np.float32), *sound]), want)
@@ -101,6 +105,68 @@ def test_the_first_frame_waits_for_no_other() -> None:
     heard.set()
     assert len(next(sound)) == PER_FRAME
     assert list(sound) == []
+
+
+def test_in_turn_the_generator_rests_while_the_codec_works() -> None:
+    made = 0
+    more = threading.Event()
+
+    def frames(stop: CancelToken, silent: CancelToken) -> Iterator[IntArray]:
+        nonlocal made
+        for _ in range(20):
+            made += 1
+            more.set()
+            yield frame(500)
+
+    def during(call: int) -> None:
+        """Before the call's size is told."""
+        more.clear()
+        found.append(made - sum(codec.sizes))
+        if made < 20:
+            assert not more.wait(0.03)
+
+    found: list[int] = []
+    codec = FakeCodec()
+    codec.during = during
+    list(stream(frames, codec, 4, in_turn=True).sound(CancelToken()))
+    assert codec.sizes == [1, 2, 4, 4, 4, 4, 1]
+    assert found[0] == 1 and all(there >= taken for there, taken in zip(found, codec.sizes, strict=True))
+
+
+def test_in_turn_a_caller_that_is_away_does_not_hold_the_generator_back() -> None:
+    made = threading.Semaphore(0)
+
+    def frames(stop: CancelToken, silent: CancelToken) -> Iterator[IntArray]:
+        for _ in range(12):
+            made.release()
+            yield frame(500)
+
+    sound = stream(frames, FakeCodec(), 1, in_turn=True).sound(CancelToken())
+    next(sound)
+    assert all(made.acquire(timeout=WAIT_S) for _ in range(12))
+    assert len(list(sound)) == 11
+
+
+@pytest.mark.parametrize("by", ["cancel", "close"])
+def test_a_stop_in_the_codecs_turn(by: str) -> None:
+    cancel, codec = CancelToken(), FakeCodec()
+
+    def frames(stop: CancelToken, silent: CancelToken) -> Iterator[IntArray]:
+        while True:
+            yield frame(500)
+
+    def during(call: int) -> None:
+        if call == 2 and by == "cancel":
+            cancel.set()
+
+    codec.during = during
+    sound = stream(frames, codec, 4, in_turn=True).sound(cancel)
+    began = time.monotonic()
+    assert [len(next(sound)), len(next(sound))] == [PER_FRAME, 2 * PER_FRAME]
+    if by == "cancel":
+        assert list(sound) == []
+    sound.close()
+    assert time.monotonic() - began < WAIT_S
 
 
 def test_the_generator_does_not_run_far_ahead() -> None:
