@@ -253,6 +253,9 @@ class NativeTalker:
     def forward(self, embeds: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
     def cancel(self) -> None: ...
     def resume(self) -> None: ...
+    def take_times_ns(self) -> tuple[int, int]:
+        """Nanoseconds in layers and in the head since the last call."""
+
     def reserve(self, sequence: int, n_positions: int) -> None:
         """Makes room in sequence 1 to 3; forgets what it held where it must grow.
 
@@ -269,7 +272,7 @@ class NativeTalker:
     def decode_all(
         self, sequences: Sequence[int], embeds: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Appends one position to each sequence, each weight read once for all; what one gets does not depend on others.
+        """Appends one position to each sequence, each weight read once for all; none depends on the others.
 
         Args:
             embeds: (n, n_embd) float32, a row for each sequence; n is 1 to 4.

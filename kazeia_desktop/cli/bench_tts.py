@@ -252,10 +252,12 @@ def _median(answers: Sequence[Mapping[str, Any]], key: str, digits: int) -> floa
     return round(statistics.median(known), digits) if known else None
 
 
-def _profile(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _profile(answers: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """Medians of what a frame's time went into, ms."""
-    parts = answers[0]["profile"]
-    return {part: round(statistics.median(answer["profile"][part] for answer in answers), 2) for part in parts}
+    return {
+        stage: {part: round(statistics.median(a["profile"][stage][part] for a in answers), 2) for part in parts}
+        for stage, parts in answers[0]["profile"].items()
+    }
 
 
 def _drift(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -321,4 +323,6 @@ def _print(record: Mapping[str, Any], names: Sequence[str]) -> None:
         if row["throttled"]:
             print_text(f"  the machine grew {100 * row['drift']:.0f} % slower meanwhile: measure again")
         if row.get("profile"):
-            print_text("  of a frame: " + ", ".join(f"{part} {ms:.2f}" for part, ms in row["profile"].items()))
+            for stage, parts in row["profile"].items():
+                told = ", ".join(f"{part} {ms:.2f}" for part, ms in parts.items())
+                print_text(f"  {stage.replace('_', ' ')}, a frame: {told}")

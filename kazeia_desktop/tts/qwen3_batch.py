@@ -353,6 +353,7 @@ class Batch:
             sequence, speech.prompt, speech.n_prefix, min(room, self._talker.n_positions)
         )
         self._lanes.append(_Lane(part, sequence, course, hidden, logits))
+        self._talker.take_times_s()
         part.times.prefill = time.perf_counter() - began
         part.times.total += part.times.prefill
 
@@ -405,6 +406,7 @@ class Batch:
             for lane, state, row in zip(on, hidden, logits, strict=True):
                 lane.hidden, lane.logits = state, row
         now = time.perf_counter()
+        head_s = self._talker.take_times_s()[1] / n
         for lane in going:
             times = lane.part.times
             times.code_predictor += predicted_s
@@ -412,6 +414,7 @@ class Batch:
             times.heads += native[1]
             times.code_predictor_sampling += native[2]
             times.talker += (now - mark) / n
+            times.talker_head += head_s
             times.total += (now - began) / n
 
     def _end(self, lane: _Lane) -> None:

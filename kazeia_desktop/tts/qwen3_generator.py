@@ -27,10 +27,18 @@ _TALKER_STREAM, _CODE_PREDICTOR_STREAM = 1, 2
 
 @dataclass(slots=True)
 class Times:
-    """Seconds spent so far in one utterance. host: what is neither model nor draw, in Python."""
+    """Seconds spent so far in one utterance.
+
+    Attributes:
+        talker, code_predictor: in all, without the talker's draws.
+        layers, heads, code_predictor_sampling: of the code predictor.
+        talker_head: of the talker; 0 where it does not tell.
+        waiting: until the codec took a frame.
+    """
 
     prefill: float = 0.0
     talker: float = 0.0
+    talker_head: float = 0.0
     layers: float = 0.0
     heads: float = 0.0
     code_predictor_sampling: float = 0.0
@@ -181,6 +189,7 @@ class FrameGenerator:
         try:
             hidden, logits = self._talker.prefill(speech.prompt, speech.n_prefix)
             times.prefill = time.perf_counter() - began
+            self._talker.take_times_s()
             while True:
                 mark = time.perf_counter()
                 code0 = course.code0(logits)
@@ -218,6 +227,7 @@ class FrameGenerator:
         finally:
             layers, heads, sampling = self._predictor.take_times_ns()
             times.layers, times.heads, times.code_predictor_sampling = layers * 1e-9, heads * 1e-9, sampling * 1e-9
+            times.talker_head = self._talker.take_times_s()[1]
             times.total = time.perf_counter() - began
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -41,6 +42,10 @@ class SpeechOptions:
     ramp: tuple[int, ...] = (1, 2, 4)
 
 
+PARTS: Final = ("compute", "heads", "sampling", "host", "waiting")
+"""What a stage's time went into."""
+
+
 @dataclass(slots=True)
 class SpeechStats:
     """What one utterance took. Milliseconds; those of a stage are per frame.
@@ -49,7 +54,9 @@ class SpeechStats:
         stop: why it ended: "eos", "budget", "silence", "loop" or "cancel".
         elapsed_s: from the call to the last sound, without the time that the caller kept a piece.
         retries: 1 if it had to be begun again with another seed.
-        profile: per frame: talker, layers and heads of the code predictor, sampling, host (Python), waiting.
+        profile: stage -> part -> ms per frame. Parts: compute (layers; of the codec its whole graph), heads, sampling,
+            host (Python, and copies), waiting (of the talker for room, of the codec for frames). llama.cpp's talker
+            has its head in compute.
         codes: (frames, 16) int32.
     """
 
@@ -64,7 +71,7 @@ class SpeechStats:
     code_predictor_ms: float = 0.0
     codec_ms: float = 0.0
     prefill_ms: float = 0.0
-    profile: dict[str, float] = field(default_factory=dict)
+    profile: dict[str, dict[str, float]] = field(default_factory=dict)
     codes: IntArray = field(default_factory=lambda: np.zeros((0, 16), np.int32))
 
 
@@ -73,18 +80,25 @@ def account(stats: SpeechStats, times: Times, stop: Stop, codes: Sequence[IntArr
     stats.frames, stats.stop = len(codes), stop
     stats.codes = np.stack(codes) if codes else stats.codes
     per_frame = 1000 / max(stats.frames, 1)
-    known = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
     stats.prefill_ms = times.prefill * 1000
     stats.talker_ms = (times.talker + times.talker_sampling) * per_frame
     stats.code_predictor_ms = times.code_predictor * per_frame
     stats.codec_ms = codec_s * per_frame
+    predicted = times.layers + times.heads + times.code_predictor_sampling
+    known = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
+    seconds = {
+        "talker": (
+            times.talker - times.talker_head, times.talker_head, times.talker_sampling, times.total - known,
+            times.waiting,
+        ),
+        "code_predictor": (
+            times.layers, times.heads, times.code_predictor_sampling, times.code_predictor - predicted, 0.0,
+        ),
+        "codec": (codec_s, 0.0, 0.0, 0.0, stats.elapsed_s - codec_s),
+    }  # fmt: skip
     stats.profile = {
-        "talker": times.talker * per_frame,
-        "layers": times.layers * per_frame,
-        "heads": times.heads * per_frame,
-        "sampling": (times.talker_sampling + times.code_predictor_sampling) * per_frame,
-        "host": max(times.total - known, 0.0) * per_frame,
-        "waiting": times.waiting * per_frame,
+        stage: {part: max(value, 0.0) * per_frame for part, value in zip(PARTS, parts, strict=True)}
+        for stage, parts in seconds.items()
     }
 
 

@@ -75,6 +75,13 @@ class TalkerSession:
         """How many sequences can go on together."""
         return SIDE_BY_SIDE if isinstance(self._session, _native.NativeTalker) else 1
 
+    def take_times_s(self) -> tuple[float, float]:
+        """Seconds in layers and in the head since the last call; 0 on llama.cpp, which does not tell."""
+        if not isinstance(self._session, _native.NativeTalker):
+            return 0.0, 0.0
+        layers_ns, head_ns = self._session.take_times_ns()
+        return layers_ns * 1e-9, head_ns * 1e-9
+
     def begin(
         self, sequence: int, embeds: FloatArray, n_prefix: int, n_positions: int
     ) -> tuple[FloatArray, FloatArray]:

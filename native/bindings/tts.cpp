@@ -457,5 +457,10 @@ void add_tts(py::module_& module) {
           },
           py::arg("sequence"), py::arg("n_positions"))
       .def("prefill_of", &prefill_of, py::arg("embeds"), py::arg("n_prefix"), py::arg("sequence"))
-      .def("decode_all", &decode_all, py::arg("sequences"), py::arg("embeds"));
+      .def("decode_all", &decode_all, py::arg("sequences"), py::arg("embeds"))
+      .def("take_times_ns", [](PyNativeTalker& self) {
+        const kazeia::TalkerTimes times = self.session->times;
+        self.session->times = {};
+        return py::make_tuple(times.layers, times.head);
+      });
 }

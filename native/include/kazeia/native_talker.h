@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,12 @@ class NativeTalkerModel {
  private:
   DecoderModel decoder_;
   PackedMatrix output_;
+};
+
+/// Nanoseconds of all positions since they were last set to 0.
+struct TalkerTimes {
+  std::int64_t layers = 0;
+  std::int64_t head = 0;
 };
 
 /// One sequence, or up to kMaxSequences that go on side by side: each weight is then read once for all. They are
@@ -65,6 +72,8 @@ class NativeTalker {
   /// Ends the call under way after the positions in work; it and all later ones throw until resume().
   void cancel() { cancelled_.store(true); }
   void resume() { cancelled_.store(false); }
+
+  TalkerTimes times;
 
  private:
   Sequence& at(std::size_t sequence);

@@ -1,6 +1,7 @@
 #include "kazeia/native_talker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,24 @@
 namespace kazeia {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Adds to the figure at the end of its block, for worker 0 alone.
+class Stopwatch {
+ public:
+  Stopwatch(unsigned worker, std::int64_t& figure) : worker_(worker), figure_(figure) {}
+  ~Stopwatch() {
+    if (worker_ == 0) figure_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  const unsigned worker_;
+  std::int64_t& figure_;
+  const Clock::time_point start_ = Clock::now();
+};
 
 [[noreturn]] void throw_too_long(std::size_t n_positions) {
   throw std::length_error("the utterance is longer than " + std::to_string(n_positions) + " positions");
@@ -63,8 +82,12 @@ void NativeTalker::append(Sequence& sequence, const float* embeds, std::size_t n
     const bool last = done + count == n;
     std::memcpy(decoder_.input(), embeds + done * n_embd(), count * n_embd() * sizeof(float));
     team_.run([&](unsigned worker) {
-      decoder_.forward(owners.data(), count, worker);
+      {
+        const Stopwatch watch(worker, times.layers);
+        decoder_.forward(owners.data(), count, worker);
+      }
       if (!all && !last) return;
+      const Stopwatch watch(worker, times.head);
       // Logits of the last position, or of all where all are asked for.
       const std::size_t first = all ? 0 : count - 1;
       const auto panels = team_.share(output.n_panels(), worker);
@@ -123,7 +146,11 @@ void NativeTalker::decode(const std::size_t* sequences, std::size_t n, const flo
   const PackedMatrix& output = model_.output();
   std::memcpy(decoder_.input(), embeds, n * n_embd() * sizeof(float));
   team_.run([&](unsigned worker) {
-    decoder_.forward(owners.data(), n, worker);
+    {
+      const Stopwatch watch(worker, times.layers);
+      decoder_.forward(owners.data(), n, worker);
+    }
+    const Stopwatch watch(worker, times.head);
     const auto panels = team_.share(output.n_panels(), worker);
     rounded_[worker].multiply(output, decoder_.hidden(), n, panels.begin, panels.end, logits_.data(), n_vocab());
   });

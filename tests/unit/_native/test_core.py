@@ -383,6 +383,14 @@ class TestNativeTalker:
         again = _core.NativeTalker(model, _core.ThreadTeam(1), 30, True).forward(self.EMBEDS)[0]
         assert np.array_equal(again, want) and np.isfinite(want).all()
 
+    def test_times(self, talker: _core.NativeTalker) -> None:
+        assert talker.take_times_ns() == (0, 0)
+        talker.forward(self.EMBEDS)
+        layers, head = talker.take_times_ns()
+        assert layers > 0
+        assert head > 0
+        assert talker.take_times_ns() == (0, 0)
+
     def test_shapes(self, talker: _core.NativeTalker) -> None:
         for wrong in (np.zeros(64), np.zeros((0, 64)), np.zeros((2, 63)), np.zeros((1, 2, 64))):
             with pytest.raises(ValueError, match=r"embeds must have shape \(n, 64\)"):

@@ -39,7 +39,7 @@ for line in sys.stdin:
     mine = rtf[asked["seed"] - 1] if asked["seed"] else 99.0
     answer(frames=asked["frames"], rtf=mine, ttfa_ms=100 * mine, talker_ms=10 * mine, code_predictor_ms=20 * mine,
            codec_ms=None if name != "kazeia" else 30 * mine, stop="budget", peak_rss_mb=1000.5,
-           profile={"layers": 9.0 * mine, "waiting": 1.5})
+           profile={"talker": {"compute": 9.0 * mine, "waiting": 1.5}})
 """
 FLOOR = {"read_gb_s": 20.0, "peak_gflop_s": 100.0, "probe": "none"}
 KEYS = {
@@ -221,7 +221,7 @@ def test_the_table_shows_figures_and_profile(
     assert its.split() == ["q8_0", "qwentts.cpp", "4.40", "440", "44.0", "88.0", "-", "1000", "-"]
     assert ratio.split()[:3] == ["ratio", "0.27", "0.27"]
     assert "50 % slower" in out
-    assert "of a frame: layers 10.80, waiting 1.50" in out
+    assert "talker, a frame: compute 10.80, waiting 1.50" in out
 
 
 @pytest.mark.parametrize(("cores", "told"), [(0.01, False), (0.5, True)])

@@ -116,7 +116,12 @@ class FakeTts:
             yield SpeechFrame(0, 0, np.full(1920, 0.1, np.float32), 24_000)
         yield SpeechFrame(0, 0, np.zeros(0, np.float32), 24_000, end_of_clause=True)
         self.stats = SpeechStats(
-            frames=5, stop="budget", talker_ms=1.0, code_predictor_ms=2.0, codec_ms=3.0, profile={"layers": 0.5}
+            frames=5,
+            stop="budget",
+            talker_ms=1.0,
+            code_predictor_ms=2.0,
+            codec_ms=3.0,
+            profile={"codec": {"compute": 0.5}},
         )
 
 
@@ -136,7 +141,7 @@ def test_our_voice_tells_its_stages_and_profile() -> None:
     assert set(loaded) == {"load_ms"}
     assert (said["frames"], said["stop"]) == (5, "budget")
     assert [said[name] for name in STAGES] == [1.0, 2.0, 3.0]
-    assert said["profile"] == {"layers": 0.5}
+    assert said["profile"] == {"codec": {"compute": 0.5}}
     assert said["rtf"] > 0
 
 

@@ -44,6 +44,9 @@ class FakeTalker:
         self.embeds.append(embed)
         return self._step()
 
+    def take_times_s(self) -> tuple[float, float]:
+        return 0.004, 0.005
+
     def _step(self) -> tuple[FloatArray, FloatArray]:
         step = len(self.embeds)
         if step == self._fails_at:

@@ -246,5 +246,6 @@ def test_the_time_of_each_stage_is_kept() -> None:
     run(frames)
     times = frames.times
     assert (times.layers, times.heads, times.code_predictor_sampling) == (0.001, 0.002, 0.003)
+    assert times.talker_head == 0.005
     parts = times.prefill + times.talker + times.talker_sampling + times.code_predictor + times.waiting
     assert 0 < parts <= times.total
