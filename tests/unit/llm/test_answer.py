@@ -1,7 +1,7 @@
 """What of an answer is thought only, for the history as for the voice."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kazeia_desktop.llm.answer import Answer, visible_text
@@ -32,6 +32,7 @@ def answer(longest: int = 10) -> Answer:
     return Answer([1], "", CancelToken(), 0.0, 0, longest)
 
 
+@settings(deadline=None)
 @given(st.lists(_PARTS, max_size=20), st.integers(1, 5))
 def test_the_history_keeps_what_is_spoken(parts: list[str], step: int) -> None:
     said = "".join(parts)
