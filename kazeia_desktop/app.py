@@ -104,6 +104,8 @@ def _choices(kind: str, paths: Paths) -> Sequence[Choice]:
 
             models = ModelStore(paths.models_dir, Catalog.load()).installed("stt" if kind == "stt_models" else "llm")
             return [Choice(model.name, model.name) for model in models]
+        case "compute_devices":
+            return _compute_devices(paths)
         case "voices":
             return _voices(paths)
         case "tts_models":
@@ -127,6 +129,17 @@ def _devices(kind: str) -> Sequence[Choice]:
 
     listed = devices.list_inputs() if kind == "inputs" else devices.list_outputs()
     return [Choice(device.name, device.name) for device in listed]
+
+
+def _compute_devices(paths: Paths) -> Sequence[Choice]:
+    """The processor, and what llama.cpp's drivers offer now; asked in a process of its own."""
+    from kazeia_desktop.llm.devices import DEVICES
+
+    language = system_language()
+    fixed = [Choice("cpu", translate("Processor", language)), Choice("auto", translate("Automatic", language))]
+    offer = DEVICES.list(SettingsStore(paths.settings_file).load().backends, refresh=True)
+    others = [device for device in offer.devices if not device.is_cpu]
+    return fixed + [Choice(device.name, f"{device.name} ({device.description})") for device in others]
 
 
 def _voices(paths: Paths) -> Sequence[Choice]:

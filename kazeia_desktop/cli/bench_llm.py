@@ -4,17 +4,21 @@ import argparse
 import multiprocessing
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text, print_told
 from kazeia_desktop.runtime.cancel import CancelToken
 
 if TYPE_CHECKING:
     from kazeia_desktop.llm.llama import LlamaModel
-    from kazeia_desktop.settings.schema import LlmSettings
+    from kazeia_desktop.llm.spot import Spot
+    from kazeia_desktop.paths import Paths
+    from kazeia_desktop.runtime.core_share import CoreShare
+    from kazeia_desktop.settings.schema import LlmSettings, Settings
 
 _HISTORY_TOKENS: Final = 1500  # some twenty turns of a spoken conversation
 _NEW_TOKENS: Final = 20
@@ -33,13 +37,16 @@ def register(kinds: Subparsers) -> None:
         description="Reading and writing speed, alone and beside busy cores; the wait for a first token.",
     )
     parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
+    parser.add_argument("--device", metavar="NAME", help="default: the setting backends.llm_device")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Medians. Takes half a minute with the starter model on two cores."""
-    from kazeia_desktop.llm.llama import LlamaModel
+    from kazeia_desktop.llm.check_store import CheckStore
+    from kazeia_desktop.llm.opening import choose, model_maker, spot_of
+    from kazeia_desktop.llm.placement import read_facts
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
     from kazeia_desktop.settings.store import with_value
@@ -47,14 +54,25 @@ def run(options: argparse.Namespace) -> int:
     paths, settings = load_settings()
     if options.model:
         settings = with_value(settings, "llm.model", options.model)
+    if options.device:
+        settings = with_value(settings, "backends.llm_device", options.device)
     file: Path = ModelStore(paths.models_dir, Catalog.load()).require_weights(settings.llm.model)
-    model = LlamaModel(file, settings.llm)
+    facts = read_facts(file)
+    placement, _ = choose(file, facts, settings, CheckStore.of(paths))
+    for told in placement.told:
+        print_told(told)
+    make_model = model_maker(facts, settings, placement)
+    model = make_model(file, settings.llm, None)
     try:
-        record: dict[str, object] = {"model": str(file), "threads": settings.llm.threads, **_reading(model)}
+        record: dict[str, object] = {"model": str(file), "threads": settings.llm.threads, "where": placement.words}
+        record |= _reading(model)
         record["decode_ms_per_token"] = {str(n): _writing(model, n) for n in _BUSY}
     finally:
         model.close()
-    record |= _first_tokens(file, settings.llm)
+    record |= _first_tokens(file, settings.llm, make_model)
+    record |= _work(file, settings.llm, spot_of(placement, settings))
+    if placement.device:
+        _mark_measured(paths, settings, placement.device)
     if options.json:
         print_json(record)
     else:
@@ -108,11 +126,35 @@ def _writing(model: "LlamaModel", n_busy: int) -> float:
     return round(statistics.median(times), 2)
 
 
-def _first_tokens(file: Path, settings: "LlmSettings") -> dict[str, object]:
+def _work(file: Path, settings: "LlmSettings", spot: "Spot") -> dict[str, object]:
+    """Which device did what: a backend may leave any operation to the CPU without a word."""
+    from kazeia_desktop.llm.node_watch import as_record, computed_on
+    from kazeia_desktop.llm.work import measure_work
+
+    work = measure_work(file, settings, spot)
+    return {"computed_on": computed_on(work, spot.device or "CPU"), "work": as_record(work)}
+
+
+def _mark_measured(paths: "Paths", settings: "Settings", name: str) -> None:
+    """From now on the device counts as more than experimental here."""
+    from kazeia_desktop.cli.compute import Compute
+
+    compute = Compute(paths, settings)
+    device = compute.find(name)
+    verdict = compute.verdict(device)
+    if verdict is not None and verdict.ok:
+        compute.keep(device, replace(verdict, measured=True))
+
+
+def _first_tokens(
+    file: Path,
+    settings: "LlmSettings",
+    make_model: "Callable[[Path, LlmSettings, CoreShare | None], LlamaModel]",
+) -> dict[str, object]:
     """What a person waits for in a conversation: the first turn, then a median follow-up."""
     from kazeia_desktop.llm.chat_session import LlamaChatSession
 
-    session = LlamaChatSession(file, settings)
+    session = LlamaChatSession(file, settings, make_model=make_model)
     waits = []
     try:
         for question in _QUESTIONS * 2:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text, print_told
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.llm.base import ChatSession, ReplyStats
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -39,8 +39,8 @@ def register(commands: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, reply, until the end of input. A message that fails is told and the conversation goes on."""
     from kazeia_desktop.cli.chat_partner import Partner
-    from kazeia_desktop.llm.chat_session import LlamaChatSession
     from kazeia_desktop.llm.llama import LlamaModel
+    from kazeia_desktop.llm.opening import open_session
     from kazeia_desktop.llm.trial import try_model
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore, is_path
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         model = LlamaModel(file, settings.llm)
         with contextlib.closing(model):
             return _each_line(lambda line: _continue(model, line, options.json))
-    session = LlamaChatSession(file, settings.llm)
+    session = open_session(file, settings, paths, print_told).session
     with (
         contextlib.closing(session),
         contextlib.closing(Partner(session, paths, settings, not options.no_tools)) as who,

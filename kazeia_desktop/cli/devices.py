@@ -1,23 +1,68 @@
 """`kazeia devices`: microphones, loudspeakers, and what can compute."""
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
-from kazeia_desktop.cli.output import Subparsers, print_json, print_text
+from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
+from kazeia_desktop.settings.store import with_value
 from kazeia_desktop.translations import system_language, translate
+
+if TYPE_CHECKING:
+    from kazeia_desktop.cli.compute import Compute
 
 
 def register(commands: Subparsers) -> None:
     """Add `devices`."""
     parser = commands.add_parser(
-        "devices", help="audio and compute devices", description="Microphones, loudspeakers and compute devices."
+        "devices",
+        help="audio and compute devices",
+        description="Microphones, loudspeakers and compute devices. A compute device is used for the language model "
+        "only after --check has found that it computes that model as the CPU does.",
     )
+    parser.add_argument("--check", metavar="DEVICE", help="check a compute device with the language model")
+    parser.add_argument("--model", metavar="NAME|PATH", help="default: the setting llm.model")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """List them; no audio device is not an error."""
-    from kazeia_desktop._native import llama_build
+    """List them, or check one; no audio device is not an error."""
+    from kazeia_desktop.cli.compute import Compute
+
+    paths, settings = load_settings()
+    if options.model:
+        settings = with_value(settings, "llm.model", options.model)
+    if options.check:
+        return _check(Compute(paths, settings), options.check, options.json)
+    groups = _audio()
+    compute = Compute(paths, settings)
+    if options.json:
+        print_json({**groups, "compute": [compute.record(device) for device in compute.devices]})
+        _warn(compute)
+        return 0
+    language = system_language()
+    for title, found in zip(
+        (translate("Microphones", language), translate("Loudspeakers", language)), groups.values(), strict=True
+    ):
+        print_text(title)
+        for device in found:
+            print_text(f"  {'*' if device['default'] else ' '} {device['name']}  {device['host_api']}")
+        if not found:
+            print_text(f"    {translate('none', language)}")
+    print_text(translate("Compute devices", language))
+    for one in compute.devices:
+        size = f"  {one.memory_total_bytes / 1e9:.1f} GB" if one.memory_total_bytes else ""
+        print_text(f"    {one.name}  {one.description}{size}")
+        if told := compute.told(one):
+            print_text(f"      {told}")
+    if not compute.devices:
+        print_text(f"    {translate('none', language)}")
+    _warn(compute)
+    return 0
+
+
+def _audio() -> dict[str, list[dict[str, object]]]:
     from kazeia_desktop.audio.devices import AudioDevice, list_inputs, list_outputs
 
     def record(device: AudioDevice) -> dict[str, object]:
@@ -30,25 +75,26 @@ def run(options: argparse.Namespace) -> int:
             "default": device.is_default,
         }
 
-    groups: dict[str, list[dict[str, object]]] = {
+    return {
         "inputs": [record(device) for device in list_inputs()],
         "outputs": [record(device) for device in list_outputs()],
-        "compute": [dict(device) for device in llama_build()["devices"]],
     }
-    if options.json:
-        print_json(groups)
-        return 0
-    language = system_language()
-    titles = {
-        "inputs": translate("Microphones", language),
-        "outputs": translate("Loudspeakers", language),
-        "compute": translate("Compute devices", language),
-    }
-    for group, found in groups.items():
-        print_text(titles[group])
-        for device in found:
-            mark = "*" if device.get("default") else " "
-            print_text(f"  {mark} {device['name']}  {device.get('host_api') or device.get('description')}")
-        if not found:
-            print_text(f"    {translate('none', language)}")
-    return 0
+
+
+def _check(compute: "Compute", name: str, as_json: bool) -> int:
+    record = compute.check(name)
+    if as_json:
+        print_json(record)
+    else:
+        device = compute.find(name)
+        print_text(f"{device.name}  {device.description}")
+        print_text(f"  {compute.told(device) or translate('the processor itself', system_language())}")
+        for part in ("cosine", "same_top", "work", "timed_work"):
+            print_text(f"  {part:12} {record.get(part, '')}")
+    _warn(compute)
+    return 1 if record["state"] == "failed" else 0
+
+
+def _warn(compute: "Compute") -> None:
+    for told in compute.warnings():
+        sys.stderr.write(f"kazeia: {told}\n")

@@ -85,6 +85,7 @@ def examine(paths: Paths) -> Iterator[Check]:
     yield _packages()
     yield _espeak()
     yield _native()
+    yield _compute(paths, settings)
     yield _cpu()
     yield _disk(paths.data_dir)
     yield _display()
@@ -220,6 +221,28 @@ def _native() -> Check:
         return Check("native library", False, str(error), _rebuild())
     devices = ", ".join(f"{device['name']} ({device['description']})" for device in build["devices"])
     return Check("native library", True, f"llama.cpp {build['version']}: {devices}")
+
+
+def _compute(paths: Paths, settings: Settings) -> Check:
+    """Where the language model is computed, and whether that device was found to compute it rightly."""
+    wanted = settings.backends.llm_device.strip().lower() or "cpu"
+    try:
+        compute = importlib.import_module("kazeia_desktop.cli.compute").Compute(paths, settings)
+    except (KazeiaError, ImportError, OSError, AttributeError):  # told as the native library's trouble
+        return Check("compute", True, "-", essential=False)
+    advice = tr("Correct the settings of the section backends with `kazeia settings set`.")
+    troubles: list[str] = compute.warnings()
+    chosen = [device for device in compute.devices if wanted in (device.name.lower(), "auto") and not device.is_cpu]
+    if wanted not in ("cpu", "auto"):
+        if not chosen:
+            troubles.append(
+                tr("There is no computing device {device}: `kazeia devices` lists what is there.", device=wanted)
+            )
+        troubles += [f"{one.name}: {compute.told(one)}" for one in chosen if not compute.is_usable(one)]
+    if troubles:
+        return Check("compute", False, " ".join(troubles), advice, essential=False)
+    told = [f"{one.name}: {compute.told(one)}" for one in chosen] or [one.name for one in compute.devices]
+    return Check("compute", True, ", ".join(told), essential=False)
 
 
 def _rebuild() -> str:

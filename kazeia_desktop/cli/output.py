@@ -14,7 +14,7 @@ from kazeia_desktop.events import Event
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.settings.schema import Settings
-from kazeia_desktop.translations import system_language
+from kazeia_desktop.translations import system_language, translate
 
 EVENTS_KEPT: Final = 10_000
 
@@ -35,6 +35,21 @@ def print_text(text: str) -> None:
     """One line for a person, on stdout."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+class Sentence(Protocol):
+    """An English template with its values."""
+
+    @property
+    def template(self) -> str: ...
+
+    @property
+    def values(self) -> Mapping[str, object]: ...
+
+
+def print_told(told: Sentence) -> None:
+    """One sentence for a person, in the system's language, on stderr."""
+    sys.stderr.write(f"kazeia: {translate(told.template, system_language(), **told.values)}\n")
 
 
 def load_settings() -> tuple[Paths, Settings]:

@@ -7,7 +7,6 @@ Flags come with the environment. Prints one JSON object.
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,38 +21,14 @@ from kazeia_desktop.llm.node_watch import NodeWatch, as_record
 from kazeia_desktop.llm.prompt import PromptWriter
 from kazeia_desktop.llm.prompts import system_prompt
 from kazeia_desktop.llm.spot import CPU, Spot
+from kazeia_desktop.llm.work import PROMPT_TOKENS, STEPS, forced, measure_work, real_text
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
 
-PROMPT_TOKENS: Final = 96
-STEPS: Final = 64
 _CONTEXT: Final = 1024
 _LONGEST: Final = 300
-_TIMED_STEPS: Final = 4
 
-# Jules Verne, Vingt mille lieues sous les mers (1870), the beginning.
-TEXT: Final = (
-    "L'année 1866 fut marquée par un événement bizarre, un phénomène inexpliqué et inexplicable que personne n'a sans "
-    "doute oublié. Sans parler des rumeurs qui agitaient les populations des ports et surexcitaient l'esprit public à "
-    "l'intérieur des continents, les gens de mer furent particulièrement émus. Les négociants, armateurs, capitaines "
-    "de navires, skippers et masters de l'Europe et de l'Amérique, officiers des marines militaires de tous pays, et, "
-    "après eux, les gouvernements des divers États des deux continents, se préoccupèrent de ce fait au plus haut "
-    "point. En effet, depuis quelque temps, plusieurs navires s'étaient rencontrés sur mer avec « une chose énorme », "
-    "un objet long, fusiforme, parfois phosphorescent, infiniment plus vaste et plus rapide qu'une baleine."
-)
 _QUESTION: Final = "Quelle est la capitale de la France ? Réponds en une phrase."
-
-
-def forced(model: LlamaModel, tokens: Sequence[int], steps: int) -> FloatArray:
-    """(steps + 1, n_tokens) float32: the logits after the prompt and after each of the real tokens that follow it."""
-    never = CancelToken()
-    context = model.context
-    context.prefill(tokens[: len(tokens) - steps], never)
-    rows = [context.logits().copy()]
-    for token in tokens[len(tokens) - steps :]:
-        context.step(token, never)
-        rows.append(context.logits().copy())
-    return np.stack(rows)
 
 
 def compare(ours: FloatArray, theirs: FloatArray) -> dict[str, Any]:
@@ -89,8 +64,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     gguf = Path(job["gguf"])
     model = LlamaModel(gguf, settings, spot=CPU)
     try:
-        tokens = model.tokenize(TEXT, special=False)
-        tokens = (tokens * (1 + (PROMPT_TOKENS + STEPS) // len(tokens)))[: PROMPT_TOKENS + STEPS]
+        tokens = real_text(model, PROMPT_TOKENS + STEPS)
         reference = forced(model, tokens, STEPS)
     finally:
         model.close()
@@ -104,19 +78,8 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         seen["ended"], seen["free_tokens"] = free_run(model)
     finally:
         model.close()
-    return {**seen, "work": work, "timed": _timed(gguf, settings, job, tokens)}
-
-
-def _timed(gguf: Path, settings: LlmSettings, job: dict[str, Any], tokens: list[int]) -> dict[str, Any]:
-    """Node by node, so another run: measuring keeps a backend from joining them."""
-    watch = NodeWatch(timed=True)
-    model = LlamaModel(gguf, settings, spot=Spot(job["device"], settings.gpu_layers, job["op_offload"], watch))
-    try:
-        watch.forget()
-        forced(model, tokens[: PROMPT_TOKENS + _TIMED_STEPS], _TIMED_STEPS)
-        return as_record(watch.work)
-    finally:
-        model.close()
+    timed = measure_work(gguf, settings, Spot(job["device"], layers, job["op_offload"]))
+    return {**seen, "work": work, "timed": as_record(timed)}
 
 
 def main() -> None:

@@ -138,7 +138,19 @@ def _failed(placement: Placement, error: KazeiaError) -> Told:
 def _session(
     gguf: Path, facts: ModelFacts, settings: Settings, placement: Placement, share: CoreShare | None
 ) -> LlamaChatSession:
-    there = Spot(placement.device, placement.layers, settings.backends.op_offload) if placement.device else CPU
+    return LlamaChatSession(gguf, settings.llm, share, model_maker(facts, settings, placement))
+
+
+def spot_of(placement: Placement, settings: Settings) -> Spot:
+    """Where prompts are read, and where everything is with one context."""
+    return Spot(placement.device, placement.layers, settings.backends.op_offload) if placement.device else CPU
+
+
+def model_maker(
+    facts: ModelFacts, settings: Settings, placement: Placement
+) -> Callable[[Path, LlmSettings, CoreShare | None], LlamaModel]:
+    """What loads a model as a placement says; raises KazeiaError where llama.cpp finds another kind of model."""
+    there = spot_of(placement, settings)
 
     def make_model(path: Path, llm: LlmSettings, cores: CoreShare | None) -> LlamaModel:
         if placement.two_contexts:
@@ -150,7 +162,7 @@ def _session(
             raise KazeiaError("the file says {said}, llama.cpp says {found}", said=facts.kind.value, found=kind.value)
         return model
 
-    return LlamaChatSession(gguf, settings.llm, share, make_model)
+    return make_model
 
 
 def loaded_kind(model: LlamaModel) -> Kind:

@@ -144,6 +144,7 @@ def test_the_host_offers_what_is_on_this_machine(kazeia_home: Path) -> None:
     host = app.host(paths, SettingsStore(paths.settings_file))
     assert [choice.value for choice in host.choices("voices")] == ["ff_siwis"]
     assert list(host.choices("llm_models")) == []
+    assert [choice.value for choice in host.choices("compute_devices")] == ["cpu", "auto"]
     host.save(Settings())
     assert paths.settings_file.exists()
     assert QApplication.instance() is not None

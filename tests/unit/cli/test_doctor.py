@@ -5,14 +5,17 @@ import types
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from kazeia_desktop.cli import doctor
 from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError, SettingsError
+from kazeia_desktop.llm.devices import Device as ComputeDevice
 from kazeia_desktop.models.store import ModelStore
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.settings.store import SettingsStore, with_value
 
 pytestmark = pytest.mark.unit
 
@@ -27,6 +30,28 @@ def put(monkeypatch: pytest.MonkeyPatch, name: str, **functions: object) -> None
     for key, value in functions.items():
         setattr(module, key, value)
     monkeypatch.setitem(sys.modules, name, module)
+
+
+class FakeCompute:
+    """A machine with a Hexagon that passed its check, where told."""
+
+    passed = True
+    odd: ClassVar[list[str]] = []
+    devices = (
+        ComputeDevice("CPU", "", "cpu", "CPU", 0, 0),
+        ComputeDevice("HTP0", "", "gpu", "HTP", 0, 0),
+    )
+
+    def __init__(self, *_: object) -> None: ...
+
+    def warnings(self) -> list[str]:
+        return list(self.odd)
+
+    def told(self, device: ComputeDevice) -> str:
+        return "passed" if self.passed else "not checked"
+
+    def is_usable(self, device: ComputeDevice) -> bool:
+        return self.passed
 
 
 def raising(error: Exception) -> Callable[..., list[object]]:
@@ -54,6 +79,7 @@ def a_healthy_machine(kazeia_home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         llama_build=lambda: BUILD,
         cpu_isa=lambda: "avx2",
     )
+    put(monkeypatch, "kazeia_desktop.cli.compute", Compute=FakeCompute)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**12, 0, 10**11))
     monkeypatch.setattr(ModelStore, "require", lambda self, name: self.models_dir / name)
@@ -84,7 +110,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"name", "ok", "detail", "advice"} <= set(told["checks"][0])
     assert [check["name"] for check in told["checks"]] == [
         "settings", "audio input", "audio output", "model stt", "model vad", "model llm", "model voice",
-        "own voice", "packages", "espeak-ng", "native library", "cpu", "disk", "display",
+        "own voice", "packages", "espeak-ng", "native library", "compute", "cpu", "disk", "display",
     ]  # fmt: skip
 
 
@@ -94,6 +120,36 @@ def test_details() -> None:
     assert found["native library"].detail == "llama.cpp 1.2: CPU (some processor)"
     assert found["cpu"].detail.endswith(", avx2")
     assert found["disk"].detail.startswith("100.0 GB free in ")
+
+
+@pytest.mark.parametrize(
+    ("device", "passed", "ok", "said"),
+    [
+        ("cpu", False, True, "CPU, HTP0"),
+        ("auto", True, True, "HTP0: passed"),
+        ("auto", False, True, "HTP0: not checked"),
+        ("HTP0", True, True, "HTP0: passed"),
+        ("HTP0", False, False, "HTP0: not checked"),
+        ("Vulkan0", True, False, "There is no computing device vulkan0"),
+    ],
+)
+def test_where_the_language_model_is_computed(
+    monkeypatch: pytest.MonkeyPatch, device: str, passed: bool, ok: bool, said: str
+) -> None:
+    monkeypatch.setattr(FakeCompute, "passed", passed)
+    settings = with_value(Settings(), "backends.llm_device", device)
+    SettingsStore(Paths.from_environment().settings_file).save(settings)
+    check = checks()["compute"]
+    assert (check.ok, check.essential) == (ok, False)
+    assert check.detail.startswith(said)
+    assert bool(check.advice) is not ok
+
+
+def test_what_is_odd_about_the_backends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeCompute, "odd", ["a driver ended the probe"])
+    check = checks()["compute"]
+    assert not check.ok
+    assert check.detail == "a driver ended the probe"
 
 
 def test_a_missing_model_is_essential_and_says_how_to_get_it(

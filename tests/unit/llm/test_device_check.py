@@ -9,10 +9,11 @@ import pytest
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm import device_check
 from kazeia_desktop.llm.device_check import check_device, judge
-from kazeia_desktop.llm.device_check_child import PROMPT_TOKENS, STEPS, TEXT, compare
+from kazeia_desktop.llm.device_check_child import compare
 from kazeia_desktop.llm.devices import Device
 from kazeia_desktop.llm.node_watch import Work, as_record, computed_on
 from kazeia_desktop.llm.placement import Kind, ModelFacts, read_facts
+from kazeia_desktop.llm.work import PROMPT_TOKENS, STEPS, TEXT
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import BackendSettings, LlmSettings, Settings
 from tests.realmodels import require_model
