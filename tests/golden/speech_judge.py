@@ -53,14 +53,13 @@ def load() -> tuple[Common, list[Dialogue]]:
     data: dict[str, Any] = tomllib.loads(DATA.read_text(encoding="utf-8"))
     common = data["common"]
     words = {language: frozenset(common[language].split()) for language in ("fr", "en")}
-    dialogues = []
-    for row in data["dialogue"]:
-        dialogues.append(Dialogue(row["name"], row["kind"], tuple(_turn(turn) for turn in row["turn"])))
+    dialogues = [Dialogue(row["name"], row["kind"], tuple(map(_turn, row["turn"]))) for row in data["dialogue"]]
     return Common(common["sentences"], common["words"], tuple(common["never"]), words["fr"], words["en"]), dialogues
 
 
 def _turn(row: dict[str, Any]) -> Turn:
-    return Turn(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return Turn(**values)
 
 
 def plain(text: str) -> str:
