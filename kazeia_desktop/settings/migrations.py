@@ -11,6 +11,9 @@ Tree = dict[str, Any]
 
 def _threads_are_automatic(tree: Tree) -> Tree:
     """Version 1 had fixed numbers of threads and frames; whoever still has them never chose them."""
+    llm = tree.get("llm")
+    if isinstance(llm, dict) and llm.get("gpu_layers") == 0:
+        tree = tree | {"llm": llm | {"gpu_layers": -1}}  # no device could be chosen: 0 meant nothing
     tts = tree.get("tts")
     if not isinstance(tts, dict):
         return tree

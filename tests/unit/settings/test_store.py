@@ -159,3 +159,11 @@ def test_fixed_threads_of_version_1_become_automatic(tmp_path: Path) -> None:
     assert (store.load().tts.talker_threads, store.load().tts.stream_frames) == (2, 4)
     path.write_text("version = 1\n[llm]\ntop_k = 7\n")
     assert store.load().llm.top_k == 7
+
+
+def test_no_layers_of_version_1_become_all(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("version = 1\n[llm]\ngpu_layers = 0\n")
+    assert SettingsStore(path).load().llm.gpu_layers == -1
+    path.write_text("version = 2\n[llm]\ngpu_layers = 0\n")
+    assert SettingsStore(path).load().llm.gpu_layers == 0
