@@ -1,4 +1,4 @@
-"""`kazeia models convert` and `make-random`: Kazeia's own voice from its published files, or from chance."""
+"""`kazeia models convert` and `make-random`: Kazeia's own voice, or a language model with other types."""
 
 import argparse
 import sys
@@ -18,13 +18,18 @@ VOCABULARY = "qwen2.5-coder-0.5b"
 def register(actions: Subparsers) -> None:
     """Add `models convert` and `models make-random`."""
     parser = actions.add_parser(
-        "convert", help="make Kazeia's own voice from the published Qwen3-TTS files",
+        "convert", help="make Kazeia's own voice from the published Qwen3-TTS files, or requantise a language model",
         description="Convert Qwen3-TTS: the official directory (config.json, model.safetensors, speech_tokenizer/), or "
-        "llama.cpp's two GGUF files (talker and mmproj), or a directory that holds them.",
+        "llama.cpp's two GGUF files (talker and mmproj), or a directory that holds them. One GGUF file is a language "
+        "model: without --dtype only its token embedding and output change, to the 4-bit type that it has elsewhere; "
+        "with a 4-bit --dtype they get that type too.",
     )  # fmt: skip
-    parser.add_argument("source", metavar="SRC", nargs="+", type=Path, help="a directory, or two GGUF files")
-    parser.add_argument("target", metavar="DST", type=Path, help="the directory to write")
-    parser.add_argument("--dtype", choices=DTYPES, default="q8_0", help="of the matrices (q8_0)")
+    parser.add_argument("source", metavar="SRC", nargs="+", type=Path, help="a directory, or one or two GGUF files")
+    parser.add_argument("target", metavar="DST", type=Path, help="the directory to write, or the GGUF file")
+    parser.add_argument(
+        "--dtype", help=f"of the matrices; voice: {', '.join(DTYPES)} (q8_0); language model: also q4_k_m, q6_k, ..."
+    )
+    parser.add_argument("--pure", action="store_true", help="language model: every matrix of the one type")
     parser.add_argument("--force", action="store_true", help="replace a converted model that is there")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=_convert)
@@ -50,12 +55,20 @@ def _seed(text: str) -> int:
 def _convert(options: argparse.Namespace) -> int:
     from kazeia_desktop.models.convert.convert import convert
     from kazeia_desktop.models.convert.detect import open_source
+    from kazeia_desktop.models.convert.requantize import is_language_model
 
+    if len(options.source) == 1 and is_language_model(options.source[0]):
+        return _requantize(options)
     if len(options.source) > 2:
         raise UsageError("Say one directory, or two GGUF files, and where to write.")
+    dtype = options.dtype or "q8_0"
+    if dtype not in DTYPES:
+        raise UsageError("There is no --dtype {dtype}: choose one of {dtypes}.", dtype=dtype, dtypes=", ".join(DTYPES))
+    if options.pure:
+        raise UsageError("--pure is for a language model's GGUF file.")
     bar = ProgressBar(options.target.name)
     try:
-        made = convert(open_source(options.source), options.target, options.dtype, force=options.force, report=bar.show)
+        made = convert(open_source(options.source), options.target, dtype, force=options.force, report=bar.show)
     except KeyboardInterrupt:
         return _stopped(bar)
     finally:
@@ -75,6 +88,27 @@ def _convert(options: argparse.Namespace) -> int:
         )
     else:
         told = {"name": made.manifest.description.name, "path": str(made.directory)}
+        print_text(translate("{name}: ready in {path}", system_language(), **told))
+    return 0
+
+
+def _requantize(options: argparse.Namespace) -> int:
+    from kazeia_desktop.models.convert.requantize import requantize
+
+    bar = ProgressBar(options.target.name)
+    try:
+        made = requantize(
+            options.source[0], options.target, options.dtype, pure=options.pure, force=options.force, report=bar.show
+        )
+    except KeyboardInterrupt:
+        return _stopped(bar)
+    finally:
+        bar.close()
+    if options.json:
+        told = {"target": str(made.path), "dtype": made.dtype, "bytes": made.bytes}
+        print_json({**told, "seconds": round(made.seconds, 3)})
+    else:
+        told = {"name": made.path.name, "path": str(made.path.parent)}
         print_text(translate("{name}: ready in {path}", system_language(), **told))
     return 0
 

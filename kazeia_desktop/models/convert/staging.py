@@ -1,4 +1,4 @@
-"""A directory that is made whole or not at all, and how far it is."""
+"""A directory or a file that is made whole or not at all, and how far it is."""
 
 import shutil
 import tempfile
@@ -35,13 +35,7 @@ def staged(
     _check_target(target, replaces)
     temporary: Path | None = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        free = free_bytes(target.parent)
-        if free < needed_bytes + MARGIN_BYTES:
-            raise ModelError(
-                "Not enough disk space to convert the model: {needed_mb} MB needed in {path}, {free_mb} MB free.",
-                path=str(target.parent), needed_mb=-(-(needed_bytes + MARGIN_BYTES) // 10**6), free_mb=free // 10**6,
-            )  # fmt: skip
+        _make_room(target.parent, needed_bytes, free_bytes)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
         yield temporary
         temporary.chmod(0o755)  # mkdtemp's is for one user only
@@ -53,6 +47,62 @@ def staged(
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def staged_file(
+    target: Path, needed_bytes: int, force: bool, free_bytes: Callable[[Path], int] = free_bytes_of
+) -> Iterator[Path]:
+    """A path for a new file that becomes `target` at the end of the block; gone if the block raises.
+
+    Args:
+        needed_bytes: must be free.
+        force: a `target` that is a GGUF file may be replaced.
+    Raises:
+        ModelError: the target is there, there is no space, or it cannot be written.
+    """
+    target = target.absolute()
+    _check_file(target, force)
+    folder: Path | None = None
+    try:
+        _make_room(target.parent, needed_bytes, free_bytes)
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
+        yield folder / target.name
+        (folder / target.name).replace(target)
+    except OSError as error:
+        raise ModelError(
+            "The model cannot be written to {path} ({reason}).", path=str(target), reason=error.strerror or str(error)
+        ) from error
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_file(target: Path, force: bool) -> None:
+    if not target.exists():
+        return
+    if target.is_dir() or (force and not _is_gguf(target)):
+        raise ModelError("{path} is there and is no converted model: choose another place.", path=str(target))
+    if not force:
+        raise ModelError("{path} is there already: choose another place, or add --force.", path=str(target))
+
+
+def _is_gguf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False
+
+
+def _make_room(folder: Path, needed_bytes: int, free_bytes: Callable[[Path], int]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    free = free_bytes(folder)
+    if free < needed_bytes + MARGIN_BYTES:
+        raise ModelError(
+            "Not enough disk space to convert the model: {needed_mb} MB needed in {path}, {free_mb} MB free.",
+            path=str(folder), needed_mb=-(-(needed_bytes + MARGIN_BYTES) // 10**6), free_mb=free // 10**6,
+        )  # fmt: skip
 
 
 def _check_target(target: Path, replaces: str | None) -> None:

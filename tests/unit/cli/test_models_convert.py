@@ -11,9 +11,10 @@ from kazeia_desktop.cli import models
 from kazeia_desktop.errors import KazeiaError, ModelIncompatibleError, ModelMissingError, UsageError
 from kazeia_desktop.formats.gguf_writer import GgufWriter, Key
 from kazeia_desktop.formats.voice_manifest import DTYPES, load_manifest
-from kazeia_desktop.models.convert import convert, random_model
+from kazeia_desktop.models.convert import convert, random_model, requantize
 from kazeia_desktop.models.convert.random_config import SIZES
 from tests.fakes.micro_voice import write_checkpoint, write_pair
+from tests.fakes.tiny_llms import tiny_llm
 
 pytestmark = pytest.mark.unit
 
@@ -130,3 +131,34 @@ def test_listing_models_loads_no_converter() -> None:
     code = "import sys; from kazeia_desktop.cli import models; print([m for m in sys.modules if 'convert' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['kazeia_desktop.cli.models_convert']"
+
+
+def test_one_gguf_is_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tiny_llm("qwen3"), tmp_path / "sortie été.gguf"
+    assert call("convert", source, target, "--dtype", "q4_0", "--json") == 0
+    said, bar = capsys.readouterr()
+    told = json.loads(said)
+    assert (told["target"], told["dtype"], told["bytes"]) == (str(target), "q4_0", target.stat().st_size)
+    assert "100 %" in bar
+    assert call("convert", source, target, "--dtype", "q4_1", "--pure", "--force") == 0
+    assert capsys.readouterr().out == f"{target.name}: ready in {tmp_path}\n"
+    with pytest.raises(UsageError, match="importance matrix"):
+        call("convert", source, target, "--dtype", "iq2_xs", "--force")
+
+
+def test_an_interrupted_language_model_ends_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(requantize, "staged_file", interrupt)
+    assert call("convert", tiny_llm("qwen3"), tmp_path / "x.gguf", "--dtype", "q4_0") == 130
+    assert capsys.readouterr().err.endswith("Stopped. Nothing was written.\n")
+
+
+def test_a_voice_has_its_own_types(checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="q4_k_m: choose one of f32, f16, q8_0, q4_0"):
+        call("convert", checkpoint, tmp_path / "out", "--dtype", "q4_k_m")
+    with pytest.raises(UsageError, match="--pure"):
+        call("convert", checkpoint, tmp_path / "out", "--pure")
