@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from kazeia_desktop._native import CodePredictor, TalkerError
-from kazeia_desktop.errors import Cancelled, InferenceError
+from kazeia_desktop.errors import Cancelled, InferenceError, KazeiaError
 from kazeia_desktop.frames import FloatArray, IntArray
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.worker import Worker
@@ -55,6 +55,7 @@ class Part:
         first: whether it was there at the start.
         codes: (16,) each, as they were drawn; `taken` of them went to the codec.
         silent: nothing is left to be heard of it.
+        error: why it cannot be begun; told when all before it were heard.
         elapsed_s: its share of the time, see Batch.
     """
 
@@ -74,6 +75,7 @@ class Part:
     codec_s: float = 0.0
     elapsed_s: float = 0.0
     ttfa_ms: float | None = None
+    error: KazeiaError | None = None
 
     def stats(self) -> SpeechStats:
         """What is told of it."""
@@ -155,8 +157,8 @@ class Batch:
         """
         worker = Worker("tts-generator", lambda: self._generate(cancel), self._failed)
         self._mark = time.perf_counter()
-        worker.start()
         try:
+            worker.start()  # an interrupt may come while it waits for the thread's beginning
             while (part := self._next(cancel)) is not None:
                 for piece in self._pieces(part, cancel):
                     yield part, self._kept(piece)
@@ -232,6 +234,8 @@ class Batch:
                 if part.ttfa_ms is None:
                     part.ttfa_ms = (time.perf_counter() - began) * 1000
                 yield piece
+            if part.error is not None:
+                raise part.error
             heard = part.audible and bool(options.stream_frames)
             if part.stop == "eos" or options.max_frames is not None or heard or part.retries or self._error:
                 break
@@ -342,6 +346,21 @@ class Batch:
             return None
 
     def _begin(self, part: Part) -> None:
+        """A part that cannot be spoken so leaves those before it as they are."""
+        try:
+            self._prefill(part)
+        except TalkerError as error:
+            if self._stop.is_set():
+                raise
+            part.error = InferenceError("The voice failed ({reason}).", reason=str(error))
+        except KazeiaError as error:
+            part.error = error
+        if part.error is not None:
+            with self._changed:
+                part.done = True
+                self._changed.notify_all()
+
+    def _prefill(self, part: Part) -> None:
         began = time.perf_counter()
         speech, course = self._begun(part.spoken, part.seed)
         taken = {lane.sequence for lane in self._lanes}
@@ -439,6 +458,6 @@ class Batch:
             return False
         if self._in_turn and not part.silent and len(part.codes) >= self._due:
             return True
-        if part.done or part.silent:
+        if part.done or part.silent or len(part.codes) < self._due < math.inf:  # the codec awaits more
             return False
         return len(part.codes) - part.taken >= _AHEAD

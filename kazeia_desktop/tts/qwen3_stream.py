@@ -75,10 +75,10 @@ class SpeechStream:
         Raises:
             InferenceError: a model failed.
         """
-        self._due = min(self._ramp[0], self._stream_frames) or math.inf
+        self._due = min(next(iter(self._ramp), self._stream_frames), self._stream_frames) or math.inf
         worker = Worker("tts-generator", lambda: self._generate(cancel), self._failed)
-        worker.start()
         try:
+            worker.start()  # an interrupt may come while it waits for the thread's beginning
             for codes in self._chunks(cancel):
                 began = time.perf_counter()
                 sound = self._codec.push(codes, cancel)

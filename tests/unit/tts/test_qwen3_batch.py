@@ -13,6 +13,7 @@ from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.models.convert.convert import convert
 from kazeia_desktop.models.convert.official import OfficialSource
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.tts.qwen3 import Qwen3Tts
 from kazeia_desktop.tts.qwen3_batch import Spoken
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats
@@ -257,6 +258,68 @@ def test_a_failure_is_told(loaded: Qwen3Tts, codec: Loudness, monkeypatch: pytes
     monkeypatch.setattr(generator, "_pad", loaded._prompts.pad)
     with pytest.raises(InferenceError, match="not finite"):
         list(loaded.synthesize_all([clause(0, 60)], CancelToken()))
+
+
+TOO_LONG = Spoken("mot " * 1100, None, SpeechOptions(text_mode="whole", max_frames=4))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        (TOO_LONG, InferenceError, "longer than"),
+        (Spoken("Bonjour.", "nobody", SpeechOptions(max_frames=4)), SettingsError, "nobody"),
+        (Spoken("Bonjour.", None, SpeechOptions(language="volapük", max_frames=4)), SettingsError, "volapük"),
+    ],
+)
+@pytest.mark.parametrize("given", [1, 4])
+def test_what_cannot_be_spoken_leaves_what_is_before_it(
+    loaded: Qwen3Tts, codec: Loudness, wrong: Spoken, error: type[Exception], said: str, given: int
+) -> None:
+    clauses = [clause(0), clause(1), wrong, clause(3)]
+    ends: list[int] = []
+    with pytest.raises(error, match=said):
+        for frame in loaded.synthesize_all(clauses[:given], CancelToken(), waiting(*clauses[given:])):
+            if frame.end_of_clause:
+                ends.append(loaded.stats.frames)  # noqa: PERF401 - kept although the loop ends with an error
+    assert ends == [6, 9]
+    assert alone(loaded, clause(0)).frames == 6
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_pieces_may_be_longer_than_what_may_wait(
+    loaded: Qwen3Tts, codec: Loudness, monkeypatch: pytest.MonkeyPatch, in_turn: bool
+) -> None:
+    monkeypatch.setattr(loaded, "_in_turn", lambda: in_turn)
+    cancel = CancelToken()
+    rescue = threading.Timer(WAIT_S, cancel.set)
+    rescue.start()
+    found = together(loaded, loaded.synthesize_all([clause(0, 60, stream_frames=100, ramp=(20, 100))], cancel))
+    rescue.cancel()
+    assert [stats.frames for stats in found] == [60]
+    assert sum(codec.calls) == 60 and codec.calls[0] == 20
+
+
+@pytest.mark.parametrize("together_", [False, True])
+def test_an_interrupt_while_the_thread_begins_ends_it(
+    loaded: Qwen3Tts, codec: Loudness, monkeypatch: pytest.MonkeyPatch, together_: bool
+) -> None:
+    start = Worker.start
+
+    def interrupted(worker: Worker) -> None:
+        start(worker)
+        raise KeyboardInterrupt
+
+    spoken = clause(0, 40)
+    with monkeypatch.context() as patch:
+        patch.setattr(Worker, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            if together_:
+                list(loaded.synthesize_all([spoken], CancelToken()))
+            else:
+                list(loaded.synthesize(spoken.text, None, spoken.options, CancelToken()))
+    left = [thread for thread in threading.enumerate() if thread.name == "tts-generator"]
+    assert not left
+    assert alone(loaded, clause(0)).frames == 6
 
 
 def test_llamas_talker_makes_one_after_the_other(models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

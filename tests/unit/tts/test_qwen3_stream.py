@@ -60,6 +60,13 @@ def stream(
     return SpeechStream(frames, cast(CodecStream, codec), PER_FRAME, stream_frames, interrupt, in_turn=in_turn)
 
 
+def test_without_a_ramp_all_pieces_are_of_one_size() -> None:
+    codec = FakeCodec()
+    made = SpeechStream(saying(*[700] * 9), cast(CodecStream, codec), PER_FRAME, 4, lambda: None, ())
+    assert sum(len(sound) for sound in made.sound(CancelToken())) == 9 * PER_FRAME
+    assert codec.sizes == [4, 4, 1]
+
+
 @pytest.mark.parametrize(
     ("stream_frames", "sizes"),
     [
