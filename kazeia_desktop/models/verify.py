@@ -165,7 +165,7 @@ class Verifier:
             return {str(name): _as_record(fields) for name, fields in tree["files"].items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             _log.info("the record of verified files in %s is not readable: files are checked again", self._directory)
             return {}
 

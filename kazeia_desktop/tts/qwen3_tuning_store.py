@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import math
 import os
 import tempfile
 from dataclasses import asdict
@@ -28,6 +27,7 @@ _KEPT: Final = 32
 _LARGEST: Final = 1 << 20
 _MOST_THREADS: Final = 32
 _LARGEST_PIECE: Final = 8
+_LARGEST_FIGURE: Final = 1e9
 
 
 class TuningStore:
@@ -127,7 +127,7 @@ def _tuning(record: object) -> Tuning | None:
         return None
     if max(threads) > _MOST_THREADS or max(ramp) > _LARGEST_PIECE:
         return None
-    if not all(type(x) in (int, float) and math.isfinite(x) and x >= 0 for x in figures):
+    if not all(type(x) in (int, float) and 0 <= x <= _LARGEST_FIGURE for x in figures):  # no NaN is between
         return None
     rtf, share, first_ms = map(float, figures)
     if not 0 < rtf < 1000 or share > 1:

@@ -138,7 +138,7 @@ class Timers:
             ]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             _log.info("the alarms cannot be read: %s", type(error).__name__)
             return []
 

@@ -96,6 +96,16 @@ def test_any_file_is_read_without_harm(tmp_path_factory: pytest.TempPathFactory,
     assert CheckStore(file).get(SUBJECT) is None
 
 
+@pytest.mark.parametrize("cosine", [10**400, -(10**400), float("nan"), float("inf"), True, "1"])
+def test_a_figure_that_is_none_is_no_verdict(tmp_path: Path, cosine: object) -> None:
+    store = CheckStore(tmp_path / "checks.json")
+    store.put(SUBJECT, PASSED)
+    tree = json.loads(store.file.read_text("utf-8"))
+    tree["verdicts"][SUBJECT.key()]["cosine"] = cosine
+    store.file.write_text(json.dumps(tree), "utf-8")
+    assert store.get(SUBJECT) is None
+
+
 def test_a_place_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
     CheckStore(tmp_path / "cache" / "checks.json").put(SUBJECT, PASSED)

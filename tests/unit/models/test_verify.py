@@ -93,7 +93,15 @@ def test_a_folder_in_the_file_s_place(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"files": 3}', '{"files": {"weights.bin": {}}}', '{"files": {"weights.bin": {"bytes": "1"}}}'],
+    [
+        "",
+        "{",
+        "[]",
+        '{"files": 3}',
+        '{"files": {"weights.bin": {}}}',
+        '{"files": {"weights.bin": {"bytes": "1"}}}',
+        "[" * 99999,
+    ],
 )
 def test_a_broken_record_means_checking_again(folder: Path, text: str) -> None:
     (folder / verify.RECORD_NAME).write_text(text)

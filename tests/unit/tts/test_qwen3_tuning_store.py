@@ -80,7 +80,7 @@ def _with(store: TuningStore, change: object) -> None:
         None, 3, [], {"team": None}, {"team": {"generator": 0, "codec": 1}}, {"team": {"generator": 33, "codec": 1}},
         {"team": {"generator": True, "codec": 1}}, {"ramp": []}, {"ramp": "124"}, {"ramp": [0]}, {"ramp": [9]},
         {"ramp": [1.5]}, {"rtf": 0}, {"rtf": "1"}, {"rtf": float("nan")}, {"rtf": 1e9}, {"generator_share": 1.5},
-        {"first_ms": -1},
+        {"first_ms": -1}, {"rtf": 10**400}, {"first_ms": 10**400}, {"ramp": [10**400]},
     ],
 )  # fmt: skip
 def test_impossible_values_are_measured_again(store: TuningStore, change: object) -> None:

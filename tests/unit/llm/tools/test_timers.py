@@ -92,7 +92,18 @@ def test_an_alarm_that_was_missed_is_told_within_a_day(tmp_path: Path, bell: Bel
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b'{"alarms": 3}', b'{"alarms": [{}]}', b'{"alarms": [{"due": "x"}]}', b"\xff"]
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"alarms": 3}',
+        b'{"alarms": [{}]}',
+        b'{"alarms": [{"due": "x"}]}',
+        b"\xff",
+        b'{"alarms": [{"due": 1%s}]}' % (b"0" * 400),
+        b"[" * 99999,
+    ],
 )
 def test_a_broken_file_is_no_alarm(tmp_path: Path, bell: Bell, raw: bytes) -> None:
     (tmp_path / "alarms.json").write_bytes(raw)
