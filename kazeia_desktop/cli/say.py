@@ -98,9 +98,10 @@ def run(options: argparse.Namespace) -> int:
     store = ModelStore(paths.models_dir, Catalog.load())
     if voice_engine(settings, store, paths) != "qwen3":
         _refuse_own_flags(options)
-    for place in (options.output, options.codes_out):
-        if place is not None:
-            _check_place(place)
+    if options.output is not None:
+        _check_place(options.output)
+    if options.codes_out is not None:
+        _check_place(_codes_file(options.codes_out))
     cancel = CancelToken()
     with contextlib.ExitStack() as stack:
         sink = None if options.output is not None else _loudspeaker(settings, stack)
@@ -117,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         write_wav(options.output, said.sound, said.rate_hz)
     if options.codes_out is not None:
-        np.save(options.codes_out, said.codes)
+        _write_codes(_codes_file(options.codes_out), said.codes)
     if options.json:
         print_json(_record(said, name, options))
     elif options.output is not None:
@@ -172,7 +173,23 @@ def _check_place(path: Path) -> None:
     elif not os.access(path if path.exists() else folder, os.W_OK):
         reason = "no permission"
     if reason:
-        raise AudioFormatError("{path} cannot be written ({reason}): choose another place.", path=path, reason=reason)
+        raise _not_written(path, reason)
+
+
+def _not_written(path: Path, reason: str) -> AudioFormatError:
+    return AudioFormatError("{path} cannot be written ({reason}): choose another place.", path=path, reason=reason)
+
+
+def _codes_file(path: Path) -> Path:
+    """NumPy appends its suffix where the name has none."""
+    return path if path.name.endswith(".npy") else path.with_name(f"{path.name}.npy")
+
+
+def _write_codes(path: Path, codes: IntArray) -> None:
+    try:
+        np.save(path, codes)
+    except OSError as error:
+        raise _not_written(path, error.strerror or str(error)) from error
 
 
 def _loudspeaker(settings: Settings, stack: contextlib.ExitStack) -> SpeechSink:

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kazeia_desktop.models.convert.convert import convert
+from kazeia_desktop.models.convert.official import OfficialSource
+from tests.fakes.micro_voice import write_checkpoint
+
 pytestmark = pytest.mark.unit
 
 _KEYS = {
@@ -71,3 +75,25 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, b"")
     (line,) = done.stderr.decode().splitlines()
     assert "nowhere" in line
+
+
+@pytest.mark.parametrize("name", ["codes", "codes.npy"])
+def test_codes_that_cannot_be_written_are_one_line(tmp_path: Path, name: str) -> None:
+    """NumPy writes `codes` to `codes.npy`."""
+    model = convert(OfficialSource(write_checkpoint(tmp_path / "c")), tmp_path / "f32", "f32").directory
+    (tmp_path / "codes.npy").mkdir()
+    done = say("oui", "--model", model, "-o", tmp_path / "x.wav", "--codes-out", tmp_path / name)
+    assert (done.returncode, done.stdout) == (1, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert "codes.npy cannot be written" in line
+    assert not (tmp_path / "x.wav").exists()  # told before anything is spoken
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_codes_on_a_full_disk_are_one_line(tmp_path: Path) -> None:
+    model = convert(OfficialSource(write_checkpoint(tmp_path / "c")), tmp_path / "f32", "f32").directory
+    (tmp_path / "codes.npy").symlink_to("/dev/full")
+    done = say("oui", "--model", model, "-o", tmp_path / "x.wav", "--codes-out", tmp_path / "codes.npy")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "cannot be written" in done.stderr.decode().splitlines()[-1]
+    assert b"Traceback" not in done.stderr
