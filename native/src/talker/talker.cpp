@@ -3,6 +3,7 @@
 #include <llama.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 
@@ -30,6 +31,9 @@ TalkerModel::TalkerModel(const std::string& path, bool vocab_only) : handle_(std
   init_backend();
   llama_model_params params = llama_model_default_params();
   params.n_gpu_layers = 0;
+  // No layers there are not enough: large batches would go to a device that an extra library brought.
+  std::array<ggml_backend_dev_t, 1> no_devices{nullptr};
+  params.devices = no_devices.data();
   params.vocab_only = vocab_only;
   handle_->model = llama_model_load_from_file(path.c_str(), params);
   if (handle_->model == nullptr) throw TalkerError("llama.cpp cannot load " + path);
