@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import llama_cpp
 import numpy as np
+from numpy.typing import NDArray
 
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
@@ -18,6 +19,7 @@ _KEYS: Final = (
     "temperature", "top_k", "top_p", "min_p", "typical_p", "repeat_penalty", "frequency_penalty", "presence_penalty",
     "penalty_window", "dry_multiplier", "dry_base", "dry_allowed_length", "seed",
 )  # fmt: skip
+_ROWS: Final = 64  # the vocabulary is looked at as so many rows
 _CANDIDATE: Final = np.dtype([("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])  # llama_token_data
 
 
@@ -136,16 +138,42 @@ class TokenSampler:
         return token
 
     def _draw(self, logits: FloatArray, by_grammar: bool) -> int:
-        self._candidates["id"] = self._ids
-        self._candidates["logit"] = logits
-        self._candidates["p"] = 0.0
-        offered = _offer(self._candidates)
+        eligible = None if by_grammar else self._eligible(logits)
+        if eligible is None:
+            candidates = self._candidates
+            candidates["id"], candidates["logit"] = self._ids, logits
+        else:
+            candidates = self._candidates[: len(eligible)]
+            candidates["id"], candidates["logit"] = eligible, logits[eligible]
+        candidates["p"] = 0.0
+        offered = _offer(candidates)
         if by_grammar:
             llama_cpp.llama_sampler_apply(self._grammar, ctypes.byref(offered))
         llama_cpp.llama_sampler_apply(self._chain, ctypes.byref(offered))
         if not 0 <= offered.selected < offered.size:
             return 0
         return int(offered.data[offered.selected].id)
+
+    def _eligible(self, logits: FloatArray) -> NDArray[np.intp] | None:
+        """The tokens among which those that the chain keeps must be; None for all.
+
+        The chain begins with penalties, which look each token up, and then keeps the top k: 0.65 ms for 152,000
+        tokens, 3 % of the time of a 0.5B model's. Penalties change only what was said; so what is in the top k after
+        them was in the top k + said before, or was said itself.
+        """
+        settings = self._settings
+        kept = 1 if settings.temperature == 0.0 else settings.top_k
+        said = set(self._said)
+        n, columns = kept + len(said), len(logits) // _ROWS
+        if kept <= 0 or n > columns // 4:
+            return None
+        # n columns have a largest value of at least the n-th largest among these: so many tokens have it or more.
+        largest = logits[: _ROWS * columns].reshape(_ROWS, columns).max(axis=0)
+        eligible = logits >= np.partition(largest, columns - n)[columns - n]
+        if said:
+            eligible[list(said)] = True
+        ids = np.flatnonzero(eligible)
+        return ids if len(ids) >= n else None  # less only where the model's figures are no numbers
 
     def _allows(self, token: int) -> bool:
         one = np.array([(token, 1.0, 0.0)], _CANDIDATE)

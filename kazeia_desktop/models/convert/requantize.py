@@ -68,11 +68,10 @@ def requantize(
     file = _language_model(source)
     plan = plan_quant(file, dtype, pure)
     job: dict[str, Any] = asdict(plan) | {"source": str(source.absolute()), "threads": threads or os.cpu_count() or 1}
-    needed = (
-        _dry_run(source, target, job, cancel) + source.stat().st_size - sum(t.n_bytes for t in file.tensors.values())
-    )
+    total = sum(tensor.n_bytes for tensor in file.tensors.values())
+    needed = _dry_run(source, target, job, cancel) + source.stat().st_size - total
     with staged_file(target, needed, force, free_bytes) as temporary:
-        meter = Meter(target.name, sum(tensor.n_bytes for tensor in file.tensors.values()), report)
+        meter = Meter(target.name, total, report)
         meter.file, last = target.name, 0
         # Closed here and not some time later: a stopped child must be gone before its file is removed.
         with closing(_ask(source, target, job | {"target": str(temporary), "dry_run": False}, cancel)) as telling:

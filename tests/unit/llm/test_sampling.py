@@ -9,7 +9,11 @@ from typing import cast
 import llama_cpp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
+from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.sampling import TokenSampler, differ, make_sampler
 from kazeia_desktop.llm.vocabulary import Vocabulary
@@ -170,3 +174,54 @@ def test_a_grammar_is_kept_to_and_ends_the_reply(model: LlamaModel) -> None:
         model.prefill(model.tokenize("Liste :", special=False), CancelToken())
         said = "".join(text for _, text in model.generate(40, CancelToken(), grammar))
         assert re.fullmatch(r"\[(chat|mer)(, (chat|mer)){0,2}\]", said), said
+
+
+class _WholeSampler(TokenSampler):
+    """Offers the chain the whole vocabulary."""
+
+    def _eligible(self, logits: FloatArray) -> None:
+        return None
+
+
+_KEEPING = st.fixed_dictionaries(
+    {
+        "temperature": st.sampled_from([0.0, 0.6, 2.0]),
+        "top_k": st.sampled_from([0, 1, 5, 40, 90]),
+        "repeat_penalty": st.sampled_from([1.0, 1.1, 2.0]),
+        "frequency_penalty": st.sampled_from([0.0, 0.7, -2.0]),
+        "presence_penalty": st.sampled_from([0.0, 2.0, -2.0]),
+        "penalty_window": st.sampled_from([0, 3, 64]),
+        "dry_multiplier": st.sampled_from([0.0, 4.0]),
+        "typical_p": st.sampled_from([1.0, 0.4]),
+    }
+)
+
+
+@given(changes=_KEEPING, seed=st.integers(0, 2**32 - 1), n=st.sampled_from([33_000, 33_063, 4_000, 70]))
+@settings_of_hypothesis(deadline=None, max_examples=60)
+def test_leaving_out_what_cannot_be_chosen_changes_no_choice(
+    model: LlamaModel, changes: dict[str, float], seed: int, n: int
+) -> None:
+    settings = LlmSettings.model_validate({"min_p": 0.0, "top_p": 0.95, "seed": 11, "dry_allowed_length": 1} | changes)
+    some = np.random.Generator(np.random.PCG64(seed))
+    vocabulary = cast(Vocabulary, SimpleNamespace(n_tokens=n, handle=model.vocabulary.handle))
+    samplers = [TokenSampler(vocabulary, settings), _WholeSampler(vocabulary, settings)]
+    likely = some.integers(0, n, 12)  # said again and again
+    try:
+        for _ in range(12):
+            logits = some.standard_normal(n).astype(np.float32) * 3
+            logits[likely] += 12
+            assert samplers[0].choose(logits) == samplers[1].choose(logits)
+    finally:
+        for sampler in samplers:
+            sampler.close()
+
+
+def test_figures_that_are_no_numbers_end_in_some_token(model: LlamaModel) -> None:
+    vocabulary = cast(Vocabulary, SimpleNamespace(n_tokens=33_000, handle=model.vocabulary.handle))
+    sampler = TokenSampler(vocabulary, LlmSettings())
+    try:
+        for figure in (np.nan, np.inf, -np.inf):
+            assert 0 <= sampler.choose(np.full(33_000, figure, np.float32)) < 33_000
+    finally:
+        sampler.close()
