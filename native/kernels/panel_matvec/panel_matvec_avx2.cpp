@@ -64,15 +64,6 @@ __m256 add_block(const std::byte* scales, float x_scale, __m256i rows, __m256 su
   return _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(rows), sum);
 }
 
-/// The lines that a block some way ahead begins with; beyond the matrix nothing happens.
-template <std::size_t Bytes>
-void fetch_ahead(const std::byte* block) {
-  constexpr std::size_t kAhead = 1024;
-  for (std::size_t i = 0; i < Bytes; i += 64) {
-    _mm_prefetch(reinterpret_cast<const char*>(block + kAhead + i), _MM_HINT_T0);
-  }
-}
-
 template <std::size_t N>
 void q8_0(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
   constexpr std::size_t kBlockBytes = 34 * kPanelRows;
@@ -82,7 +73,6 @@ void q8_0(const std::byte* panels, std::size_t n_panels, const Activations& a, f
     __m256 sum[N];
     for (auto& one : sum) one = _mm256_setzero_ps();
     for (std::size_t b = 0; b < n_blocks; ++b, block += kBlockBytes) {
-      fetch_ahead<kBlockBytes>(block);
       const std::byte* quants = block + kPanelRows * 2;
       __m256i low[N];
       __m256i high[N];
@@ -120,7 +110,6 @@ void q4_0(const std::byte* panels, std::size_t n_panels, const Activations& a, f
     __m256 sum[N];
     for (auto& one : sum) one = _mm256_setzero_ps();
     for (std::size_t b = 0; b < n_blocks; ++b, block += kBlockBytes) {
-      fetch_ahead<kBlockBytes>(block);
       const std::byte* quants = block + kPanelRows * 2;
       __m256i high[N];
       __m256i low[N];

@@ -55,14 +55,16 @@ template <class Weights, std::size_t N, std::size_t P>
 void multiply(const std::byte* block, const Activations& a, const std::int8_t* x, float* y, std::size_t y_stride) {
   const std::size_t n_blocks = a.n_in / kBlock;
   const std::size_t panel_bytes = n_blocks * Weights::kBlockBytes;
-  const std::byte* next = block + P * panel_bytes;
+  [[maybe_unused]] const std::byte* next = block + P * panel_bytes;
   __m256 sum[P][N];
   for (auto& of_panel : sum) {
     for (auto& one : of_panel) one = _mm256_setzero_ps();
   }
   for (std::size_t b = 0; b < n_blocks; ++b, block += Weights::kBlockBytes, x += 2 * kBlock) {
-    for (std::size_t i = 0; i < P * Weights::kBlockBytes; i += 64) {  // beyond the matrix nothing happens
-      _mm_prefetch(reinterpret_cast<const char*>(next + b * P * Weights::kBlockBytes + i), _MM_HINT_T1);
+    if constexpr (P > 1) {
+      for (std::size_t i = 0; i < P * Weights::kBlockBytes; i += 64) {  // beyond the matrix nothing happens
+        _mm_prefetch(reinterpret_cast<const char*>(next + b * P * Weights::kBlockBytes + i), _MM_HINT_T1);
+      }
     }
     __m256i high[P][N];
     __m256i low[P][N];
@@ -101,7 +103,8 @@ void multiply(const std::byte* block, const Activations& a, const std::int8_t* x
 
 template <class Weights, std::size_t N>
 void all_panels(const std::byte* panels, std::size_t n_panels, const Activations& a, float* y, std::size_t y_stride) {
-  constexpr std::size_t kAtOnce = 2;
+  // One vector is bound by memory: one stream, which the processor fetches better than we ask for.
+  constexpr std::size_t kAtOnce = N == 1 ? 1 : 2;
   const std::size_t panel_bytes = a.n_in / kBlock * Weights::kBlockBytes;
   const std::int8_t* x = split_bytes_avx2(a);
   std::size_t p = 0;
