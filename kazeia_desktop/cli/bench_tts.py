@@ -40,6 +40,8 @@ TEXTS: Final = (
 _WARM_UP: Final = ("Un instant, je me prépare.", 8)
 _LOADS: Final = 3
 _CLAUSE_ROUNDS: Final = 3
+_MOST_THREADS: Final = 32
+"""As the settings take them: more would only wait for each other, and a typing error would make millions."""
 _READ_GB_S: Final = 17.5
 _GFLOP_S: Final = 144.0
 """What two AVX2 cores of the reference machine reach: a probe that found less was disturbed."""
@@ -62,7 +64,7 @@ def register(kinds: Subparsers) -> None:
     )
     parser.add_argument("--model", type=Path, action="append", metavar="DIR", help="default: every installed one")
     parser.add_argument("--frames", type=int, default=60, metavar="N", help="of 80 ms, in each text")
-    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="1 to 32")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument(
         "--peer-model", type=Path, metavar="DIR", help="talker.gguf and tokenizer.gguf, or a folder a weight type"
@@ -88,11 +90,12 @@ class Contest:
 
 def run(options: argparse.Namespace) -> int:
     """Medians over `--rounds`; with --voice-check, 1 when a row is not as expected."""
-    for flag, value in (("--frames", options.frames), ("--threads", options.threads), ("--rounds", options.rounds)):
+    for flag, value in (("--frames", options.frames), ("--rounds", options.rounds)):
         if value < 1:
             raise UsageError("{flag} must be at least 1, not {n}.", flag=flag, n=value)
-    if not 1 <= options.clauses <= MOST:
-        raise UsageError("--clauses must be from 1 to {most}, not {n}.", most=MOST, n=options.clauses)
+    for flag, value, most in (("--clauses", options.clauses, MOST), ("--threads", options.threads, _MOST_THREADS)):
+        if not 1 <= value <= most:
+            raise UsageError("{flag} must be from 1 to {most}, not {n}.", flag=flag, most=most, n=value)
     models = options.model or _installed(load_settings()[0].models_dir)
     if options.voice_check:
         from kazeia_desktop.cli.voice_check import check

@@ -262,3 +262,12 @@ def test_installed_models_are_measured_without_being_named(
     (installed / "manifest.json").touch()
     assert run("--peer-model", peer, "--rounds", 1, "--json") == 0
     assert json.loads(capfd.readouterr().out)["q8_0"]["rtf"] == 1.0
+
+
+@pytest.mark.parametrize("flags", [["--threads", "33"], ["--threads", "99999999999", "--voice-check"]])
+def test_more_threads_than_there_can_be_are_refused_at_once(
+    flags: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "tts", "--model", str(tmp_path), *flags]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "32" in line and flags[1] in line
