@@ -276,7 +276,7 @@ class Qwen3Tts:
             given: begin together.
             more: the next text where one waits, or None, at once. Called from another thread, when all given are
                 generated, until nothing waits and all is heard.
-        Raises: as `synthesize`.
+        Raises: as `synthesize`; for a text that cannot be spoken so, after all before it.
         """
         waiting = list(given)
         if self._session.side_by_side == 1:

@@ -110,7 +110,7 @@ class Batch:
     shared by the parts that were begun and are not heard to their end, so that the parts' times add up.
 
     Args:
-        begun: a clause's prompt and its course; may raise SettingsError.
+        begun: a clause's prompt and its course; what it raises is told when all before it were heard.
         seed: the seed of a clause.
         more: the next clause if one waits, else None, at once; called from the generator's thread.
         per_frame, most_frames: samples of a codec frame, and frames of its largest call.
