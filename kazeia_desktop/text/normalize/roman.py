@@ -27,7 +27,7 @@ _NEVER: Final = word_set(
 """Sizes, abbreviations and words that are well-formed Roman figures."""
 
 _ORDINAL_FR: Final = re.compile(rf"\b({_SHAPE})(ère|ers?|re|èmes?|emes?|es?|è)\b(?!['’])")
-_AFTER_NAME: Final = re.compile(rf"(?<![\w'’])([^\W\d_][\w'’-]{{1,30}})( )({_SHAPE})\b(?![\w'’&.-]\w)")
+_AFTER_NAME: Final = re.compile(rf"(?<![\w'’])([^\W\d_][\w'’-]{{1,30}})( )({_SHAPE})(?<! )\b(?![\w'’&.-]\w)")
 _RANGE: Final = re.compile(rf"(?<=[IVXe])\s?[-–]\s?(?={_SHAPE}(?:e|ème|er)?\b)")
 
 

@@ -23,6 +23,7 @@ ENGLISH = [
     ("World War II, Chapter IV", "World War two, Chapter four"),
     ("Vitamin C, Malcolm X", "Vitamin C, Malcolm X"),
     ("Then I am", "Then I am"),
+    ("He said I'm here and L’Oréal, D-Day", "He said I'm here and L'Oréal, D-Day"),
 ]
 
 
