@@ -117,7 +117,7 @@ def best_trial(trials: Sequence[Trial]) -> Trial:
     """The fastest; of those as good as equal the one with the fewest threads, then the earliest first sound."""
     best = min(trial.rtf for trial in trials)
     near = [trial for trial in trials if trial.rtf <= best * (1 + EQUAL)]
-    return min(near, key=lambda t: (t.team.generator + t.team.codec, t.first_ms, t.rtf))
+    return min(near, key=lambda t: (t.team.generator + t.team.codec, t.first_ms, t.rtf, t.team.codec))
 
 
 def generator_share(trial: Trial) -> float:
