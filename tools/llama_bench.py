@@ -132,15 +132,18 @@ class Busy:
     """Processes that keep so many cores busy meanwhile."""
 
     def __init__(self, n: int) -> None:
-        self._processes = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(n)]
+        command = [sys.executable, "-S", "-c", "print(flush=True)\nwhile True: pass"]
+        self._processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(n)]
 
     def __enter__(self) -> None:
-        pass
+        for process in self._processes:
+            assert process.stdout is not None
+            process.stdout.readline()  # it works
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
             process.kill()
-            process.wait()
+            process.communicate()
 
 
 def in_turn(program: Path, gguf: Path, model: LlamaModel, options: argparse.Namespace) -> dict[str, object]:

@@ -94,6 +94,8 @@ class TokenSampler:
         self._settings = settings
         self._said: list[int] = []
         self._candidates = np.zeros(vocabulary.n_tokens, _CANDIDATE)
+        self._offered = _offer(self._candidates)  # made once: after a token's weights, all of Python is slow
+        self._data = self._offered.data
         self._ids = np.arange(vocabulary.n_tokens, dtype=np.int32)
         self._grammar: Any = None
         self._chain: Any = None
@@ -139,14 +141,12 @@ class TokenSampler:
 
     def _draw(self, logits: FloatArray, by_grammar: bool) -> int:
         eligible = None if by_grammar else self._eligible(logits)
-        if eligible is None:
-            candidates = self._candidates
-            candidates["id"], candidates["logit"] = self._ids, logits
-        else:
-            candidates = self._candidates[: len(eligible)]
-            candidates["id"], candidates["logit"] = eligible, logits[eligible]
-        candidates["p"] = 0.0
-        offered = _offer(candidates)
+        n = len(logits) if eligible is None else len(eligible)
+        candidates = self._candidates[:n]
+        candidates["id"] = self._ids if eligible is None else eligible
+        candidates["logit"] = logits if eligible is None else logits[eligible]
+        offered = self._offered
+        offered.data, offered.size, offered.selected, offered.sorted = self._data, n, -1, False
         if by_grammar:
             llama_cpp.llama_sampler_apply(self._grammar, ctypes.byref(offered))
         llama_cpp.llama_sampler_apply(self._chain, ctypes.byref(offered))
