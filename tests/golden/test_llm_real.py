@@ -225,7 +225,8 @@ def test_twenty_loads_leave_nothing_behind() -> None:
         model.close()
         gc.collect()
         used.append(process.memory_info().rss)
-    assert used[-1] - used[1] < 4_000_000, [round(n / 1e6, 1) for n in used]
+    # The allocator keeps a model's memory at times, and gives it back at others.
+    assert min(used[-6:]) - min(used[1:7]) < 4_000_000, [round(n / 1e6, 1) for n in used]
 
 
 _ROUNDING = 1.5
