@@ -14,13 +14,26 @@ import llama_cpp
 
 # isort: on
 import llama_cpp._ctypes_extensions
-import llama_cpp._ggml
 
 _pointer = ctypes.c_void_p
+_MAPS: Final = Path("/proc/self/maps")
 
-_GGML: Final = llama_cpp._ggml.libggml
+
+def _library(name: str) -> ctypes.CDLL:
+    """The copy that libllama uses: a wheel holds each under several names, and each would have its own state."""
+    folder = Path(llama_cpp.__file__).parent / "lib"
+    if _MAPS.exists():
+        for line in _MAPS.read_text("utf-8", "surrogateescape").splitlines():
+            path = line.split(maxsplit=5)[-1]
+            if path.startswith(f"{folder}/lib{name}.so"):
+                return ctypes.CDLL(path)
+    found: ctypes.CDLL = llama_cpp._ctypes_extensions.load_shared_library(name, folder)
+    return found
+
+
+_GGML: Final = _library("ggml")
 # The functions of the base library are its own: on Windows a symbol is looked up in one library only.
-_BASE: Final = llama_cpp._ctypes_extensions.load_shared_library("ggml-base", Path(_GGML._name).parent)
+_BASE: Final = _library("ggml-base")
 
 _MOST_SOURCES: Final = 10  # GGML_MAX_SRC
 

@@ -157,7 +157,7 @@ class LlmSettings(Section):
     checkpoint_mb: Annotated[int, Field(ge=0, le=65536), Shown(
         ("Points de reprise", "Checkpoints"),
         ("Mémoire pour revenir en arrière avec les modèles récurrents (Qwen3.5, LFM2, Mamba).",
-         "Memory for going back with recurrent models (Qwen3.5, LFM2, Mamba)."), Apply.NOW, "Mo")] = 512
+         "Memory for going back with recurrent models (Qwen3.5, LFM2, Mamba)."), Apply.NOW, "MB")] = 512
     threads: Annotated[int, Field(ge=1, le=32), Shown(
         ("Threads", "Threads"), ("Cœurs utilisés pour répondre.", "Cores used to answer."), Apply.NOW)] = 2
     prefill_threads: Annotated[int, Field(ge=0, le=32), Shown(

@@ -20,7 +20,7 @@ from kazeia_desktop.gui.settings_panel.editors import (
     TextEditor,
     Value,
 )  # fmt: skip
-from kazeia_desktop.gui.settings_panel.labels import apply_words, literal_choice
+from kazeia_desktop.gui.settings_panel.labels import apply_words, literal_choice, unit_words
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.settings.schema import shown_of
@@ -58,7 +58,7 @@ class SettingField(QWidget):
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(keep)
-        self.unit = QLabel(self._shown.unit, self)
+        self.unit = QLabel(self)
         self.unit.setObjectName("quiet")
         self.unit.setVisible(bool(self._shown.unit))
         self.help = QLabel(self)
@@ -162,6 +162,7 @@ class SettingField(QWidget):
         self.title.setText(title)
         self.help.setText(words.of(self._shown.help))
         self.help.setVisible(bool(self.help.text()))
+        self.unit.setText(unit_words(self._shown.unit, words))
         self.badge.setText(apply_words(self._shown.apply, words))
         told = words.tr("Back to the default of “{title}”", title=title)
         self.reset.setToolTip(told)

@@ -25,8 +25,15 @@ def literal_choice(value: str, words: Words) -> Choice:
         "streamed": tr("Word by word"),
         "off": tr("No"),
         "always": tr("Always"),
+        "shift": tr("Answer at once"),
+        "reread": tr("Read everything again"),
     }
     return Choice(value, names.get(value, value))
+
+
+def unit_words(unit: str, words: Words) -> str:
+    """A unit; most are the same in both languages."""
+    return words.tr("MB") if unit == "MB" else unit
 
 
 def apply_words(apply: Apply, words: Words) -> str:
