@@ -1,17 +1,15 @@
 """Which devices computed which models correctly on this machine, kept in a file: losing it costs a check."""
 
-import contextlib
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from kazeia_desktop.llm.devices import Device
 from kazeia_desktop.paths import Paths
+from kazeia_desktop.runtime.small_files import read_record, write_record
 from kazeia_desktop.settings.schema import LlmSettings
 
 _log = logging.getLogger(__name__)
@@ -19,7 +17,6 @@ _log = logging.getLogger(__name__)
 FILE: Final = "device_checks.json"
 _VERSION: Final = 1
 _KEPT: Final = 64
-_LARGEST: Final = 1 << 20
 _READ: Final = 1 << 22
 
 
@@ -110,33 +107,13 @@ class CheckStore:
         while len(tree[part]) > _KEPT:
             tree[part].pop(next(iter(tree[part])))
         try:
-            self._write(json.dumps({"version": _VERSION, **tree}, indent=1))
+            write_record(self.file, _VERSION, tree)
         except OSError as error:
             _log.info("the check of a device cannot be kept (%s)", error.strerror or error)
 
     def _part(self, name: str) -> dict[str, Any]:
-        try:
-            if self.file.stat().st_size > _LARGEST:
-                return {}
-            tree = json.loads(self.file.read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        if not isinstance(tree, dict) or tree.get("version") != _VERSION:
-            return {}
-        part = tree.get(name)
+        part = read_record(self.file, _VERSION).get(name)
         return part if isinstance(part, dict) else {}
-
-    def _write(self, text: str) -> None:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".checks-", suffix=".tmp")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(self.file)
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
 
 def file_sha256(path: Path) -> str:

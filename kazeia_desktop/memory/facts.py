@@ -1,11 +1,10 @@
 """The note of facts: a text file that the user reads and edits, and that Kazeia always knows."""
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from kazeia_desktop.errors import StorageError
+from kazeia_desktop.runtime.small_files import write_atomically
 
 LIMIT: Final = 2000
 """Characters that the model is given: some 500 tokens, read once for each change."""
@@ -68,13 +67,7 @@ class FactsNote:
             raise StorageError("A note of facts has at most {limit} characters, not {n}.", limit=LIMIT, n=len(text))
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".facts-", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text + "\n" if text else "")
-                Path(name).replace(self._path)
-            finally:
-                Path(name).unlink(missing_ok=True)
+            write_atomically(self._path, (text + "\n" if text else "").encode())
         except OSError as error:
             raise self._unusable(error) from error
 

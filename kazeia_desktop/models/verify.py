@@ -5,13 +5,11 @@ modification time and sha256 of every file that passed. While size and time are 
 stands; `kazeia models verify` always recomputes.
 """
 
-import contextlib
 import hashlib
 import json
 import logging
 import os
 import re
-import tempfile
 import threading
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Final
 from kazeia_desktop.errors import ModelCorruptError, ModelError, ModelMissingError
 from kazeia_desktop.models.catalog import ModelEntry, ModelFile
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.small_files import write_atomically
 
 _log = logging.getLogger(__name__)
 
@@ -188,16 +187,3 @@ def _as_record(fields: dict[str, object]) -> Record:
     if not (isinstance(sha256, str) and re.fullmatch("[0-9a-f]{64}", sha256) and isinstance(revision, str)):
         raise ValueError("not a hash")
     return Record(size, mtime_ns, sha256, revision)
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` by `content` so that a reader sees the old or the new, never a piece."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise

@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +12,7 @@ from kazeia_desktop import __version__
 from kazeia_desktop.formats.voice_manifest import VoiceManifest, load_manifest
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cores import Cores, read_cores
+from kazeia_desktop.runtime.small_files import read_record, write_record
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.tts.qwen3_tuning import Team, Tuning
 from kazeia_desktop.tts.voice_store import own_voice_dir
@@ -24,7 +23,6 @@ _log = logging.getLogger(__name__)
 FILE: Final = "voice_tuning.json"
 _VERSION: Final = 1
 _KEPT: Final = 32
-_LARGEST: Final = 1 << 20
 _MOST_THREADS: Final = 32
 _LARGEST_PIECE: Final = 8
 _LARGEST_FIGURE: Final = 1e9
@@ -55,7 +53,7 @@ class TuningStore:
         while len(entries) > _KEPT:
             entries.pop(next(iter(entries)))
         try:
-            self._write(json.dumps({"version": _VERSION, "entries": entries}, indent=1))
+            write_record(self.file, _VERSION, {"entries": entries})
         except OSError as error:
             _log.info("the voice's tuning cannot be kept (%s)", error.strerror or error)
 
@@ -64,7 +62,7 @@ class TuningStore:
         entries = self._entries()
         if entries.pop(self._key(manifest, talker), None) is not None:
             with contextlib.suppress(OSError):
-                self._write(json.dumps({"version": _VERSION, "entries": entries}, indent=1))
+                write_record(self.file, _VERSION, {"entries": entries})
 
     def _key(self, manifest: VoiceManifest, talker: str) -> str:
         """Names may be anything: the key is their hash behind what a person can read."""
@@ -72,27 +70,8 @@ class TuningStore:
         return f"{manifest.dtype} {hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
 
     def _entries(self) -> dict[str, Any]:
-        try:
-            if self.file.stat().st_size > _LARGEST:
-                return {}
-            tree = json.loads(self.file.read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        if not isinstance(tree, dict) or tree.get("version") != _VERSION:
-            return {}
-        entries = tree.get("entries")
+        entries = read_record(self.file, _VERSION).get("entries")
         return entries if isinstance(entries, dict) else {}
-
-    def _write(self, text: str) -> None:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".tuning-", suffix=".tmp")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(self.file)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def measured_voice(paths: Paths, settings: Settings) -> tuple[VoiceManifest, Tuning | None] | None:

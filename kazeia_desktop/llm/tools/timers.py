@@ -1,9 +1,7 @@
 """Timers and alarms: they ring when they are due, and alarms survive a restart."""
 
-import contextlib
 import json
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from kazeia_desktop.runtime.small_files import write_record
+
 _log = logging.getLogger(__name__)
 
+_VERSION: Final = 1
+_JOIN_S: Final = 10.0
 TIMER, ALARM = "timer", "alarm"
 MAX_PENDING: Final = 50
 _BUSY_S: Final = 0.25
@@ -110,7 +112,9 @@ class Timers:
             self._changed.notify_all()
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(_JOIN_S)
+            if thread.is_alive():
+                _log.error("the thread %s did not end within %.0f s", thread.name, _JOIN_S)
 
     def _wake(self) -> None:
         if self._pending and self._thread is None and not self._closed:
@@ -152,13 +156,6 @@ class Timers:
             if not kept:
                 self._file.unlink(missing_ok=True)
                 return
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
-            try:
-                temporary.write_text(json.dumps({"version": 1, "alarms": kept}), "utf-8")
-                temporary.replace(self._file)
-            finally:
-                with contextlib.suppress(OSError):
-                    temporary.unlink(missing_ok=True)
+            write_record(self._file, _VERSION, {"alarms": kept})
         except OSError as error:
             _log.info("the alarms cannot be kept: %s", error.strerror)

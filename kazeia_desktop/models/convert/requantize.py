@@ -20,6 +20,8 @@ from kazeia_desktop.models.convert.staging import Meter, free_bytes_of, staged_f
 from kazeia_desktop.models.fetch import ProgressCallback
 from kazeia_desktop.runtime.cancel import CancelToken
 
+_END_S: Final = 10.0
+"""For the child to end after its last word."""
 _CHILD: Final = "kazeia_desktop.models.convert.requantize_child"
 _DISK: Final = "iostream error"  # libstdc++'s word when a stream cannot write
 _VOICE: Final = (TALKER, MMPROJ, CODE_PREDICTOR_ARCHITECTURE)
@@ -125,6 +127,7 @@ def _ask(source: Path, target: Path, job: dict[str, Any], cancel: CancelToken) -
     Raises:
         ModelError: it could not. Cancelled.
     """
+    code = "none"
     with _child(job) as process:
         assert process.stdout is not None
         told: dict[str, Any] = {}
@@ -140,7 +143,8 @@ def _ask(source: Path, target: Path, job: dict[str, Any], cancel: CancelToken) -
                     "llama.cpp cannot convert {file}: {reason}", file=str(source), reason=told["error"]
                 )
             yield told
-        code = process.wait()
+        with suppress(subprocess.TimeoutExpired):  # killed below
+            code = str(process.wait(_END_S))
     if "bytes" not in told and "done" not in told:
         raise ModelIncompatibleError(
             "llama.cpp breaks down over {file}: {reason}", file=str(source), reason=f"exit code {code}"

@@ -6,7 +6,7 @@ import pytest
 
 from kazeia_desktop.errors import Cancelled, ModelCorruptError, ModelError, ModelMissingError
 from kazeia_desktop.models import verify
-from kazeia_desktop.models.verify import Verifier, file_sha256, write_atomically
+from kazeia_desktop.models.verify import Verifier, file_sha256
 from kazeia_desktop.runtime.cancel import CancelToken
 from tests.unit.models.conftest import CONFIG, WEIGHTS, sha256, toy
 
@@ -138,11 +138,3 @@ def test_what_is_not_pinned_needs_a_record(folder: Path) -> None:
     (folder / "weights.bin").write_bytes(bytes(len(WEIGHTS)))
     with pytest.raises(ModelCorruptError):
         checker.check(entry.files[0])
-
-
-def test_an_atomic_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "f").write_text("old")
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
-    with pytest.raises(OSError, match="no"):
-        write_atomically(tmp_path / "f", b"new")
-    assert [p.name for p in tmp_path.iterdir()] == ["f"] and (tmp_path / "f").read_text() == "old"
