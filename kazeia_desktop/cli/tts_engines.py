@@ -108,7 +108,7 @@ class KazeiaVoice:
         Args:
             streamed: the codec works while codes are drawn; else after those of a text.
         """
-        from kazeia_desktop.tts.qwen3_batch import Spoken
+        from kazeia_desktop.tts.qwen3_clause import Spoken
         from kazeia_desktop.tts.qwen3_options import SpeechOptions
 
         def spoken(index: int) -> Spoken:

@@ -26,8 +26,9 @@ from kazeia_desktop.llm.trial import try_model
 from kazeia_desktop.models.catalog import Catalog
 from kazeia_desktop.models.store import ModelStore, is_path
 from kazeia_desktop.paths import Paths
-from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.pipeline.conversation import Conversation
 from kazeia_desktop.pipeline.errands import Errands
+from kazeia_desktop.pipeline.parts import Makers, Parts
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.runtime.cores import read_cores

@@ -9,10 +9,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from kazeia_desktop.audio.base import FrameSource, SpeechSink
 from kazeia_desktop.errors import InferenceError, KazeiaError
 from kazeia_desktop.events import Event, Notice, ReplyDelta, SettingChanged, State, UserText
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
@@ -22,16 +20,16 @@ from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.errands import Errands
 from kazeia_desktop.pipeline.heard import heard_text, is_echo
 from kazeia_desktop.pipeline.listening import ListenStage
+from kazeia_desktop.pipeline.parts import Parts
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.runtime.worker import Worker
-from kazeia_desktop.settings.schema import Apply, AudioSettings, Section, Settings, shown_of
+from kazeia_desktop.settings.schema import Apply, Section, Settings, shown_of
 from kazeia_desktop.settings.store import with_value
 from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
-from kazeia_desktop.vad.endpointing import SpeechDetector
 
 _log = logging.getLogger(__name__)
 
@@ -39,37 +37,6 @@ _JOIN_S: Final = 10.0
 _ECHO_TAIL_S: Final = 1.5
 """Own speech heard back arrives while it plays or shortly after."""
 _MAX_RESTARTS: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Makers:
-    """Loads a stage's model for given settings; raises a KazeiaError where it cannot."""
-
-    recognizer: Callable[[Settings], SpeechRecognizer]
-    session: Callable[[Settings], ChatSession]
-    synthesizer: Callable[[Settings], SpeechSynthesizer]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a conversation is made of.
-
-    source None: no microphone, text only. sink or synthesizer None: replies are not spoken.
-    half_duplex: whether the microphone is closed while Kazeia speaks.
-    placement: part -> what runs where, as shown to the user.
-    """
-
-    source: FrameSource | None
-    detector: SpeechDetector | None
-    recognizer: SpeechRecognizer
-    session: ChatSession
-    synthesizer: SpeechSynthesizer | None
-    sink: SpeechSink | None
-    half_duplex: Callable[[AudioSettings], bool]
-    placement: Mapping[str, str]
-    makers: Makers
-    memory: Memory | None = None
-    errands: Errands | None = None
 
 
 class Conversation:

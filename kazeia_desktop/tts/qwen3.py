@@ -34,7 +34,8 @@ from kazeia_desktop.frames import FloatArray, IntArray, SpeechFrame
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.cores import read_cores
 from kazeia_desktop.tts.codec import CodecDecoder, CodecStream
-from kazeia_desktop.tts.qwen3_batch import Batch, Spoken
+from kazeia_desktop.tts.qwen3_batch import Batch
+from kazeia_desktop.tts.qwen3_clause import Spoken
 from kazeia_desktop.tts.qwen3_files import first_not_finite, load_code_predictor, load_codec, load_talker
 from kazeia_desktop.tts.qwen3_generator import Choices, Course, FrameGenerator, Speech
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice, account

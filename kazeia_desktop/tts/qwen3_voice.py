@@ -23,7 +23,7 @@ from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.base import Pace, SpeechFigures
 from kazeia_desktop.tts.qwen3 import FRAMES_PER_S, Qwen3Tts
 from kazeia_desktop.tts.qwen3_advice import USUAL_SHARE, slowness
-from kazeia_desktop.tts.qwen3_batch import Spoken
+from kazeia_desktop.tts.qwen3_clause import Spoken
 from kazeia_desktop.tts.qwen3_measure import EngineProbe, measure
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice
 from kazeia_desktop.tts.qwen3_tuning import Tuning, is_automatic, plan, teams

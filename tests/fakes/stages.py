@@ -12,8 +12,9 @@ from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.events import Event
 from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, AudioFrame, Clause, FloatArray, SpeechFrame, Transcript
 from kazeia_desktop.llm.base import Message, ReplyStats
-from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.pipeline.conversation import Conversation
 from kazeia_desktop.pipeline.errands import Errands
+from kazeia_desktop.pipeline.parts import Makers, Parts
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed

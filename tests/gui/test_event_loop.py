@@ -10,7 +10,8 @@ from kazeia_desktop.audio.wav_sink import WavSink
 from kazeia_desktop.events import Event, State, TurnEnded
 from kazeia_desktop.models.convert.convert import convert
 from kazeia_desktop.models.convert.official import OfficialSource
-from kazeia_desktop.pipeline.conversation import Conversation, Makers, Parts
+from kazeia_desktop.pipeline.conversation import Conversation
+from kazeia_desktop.pipeline.parts import Makers, Parts
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.cores import Cores
 from kazeia_desktop.settings.schema import Settings

@@ -15,7 +15,7 @@ from kazeia_desktop.models.convert.official import OfficialSource
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.tts.qwen3 import Qwen3Tts
-from kazeia_desktop.tts.qwen3_batch import Spoken
+from kazeia_desktop.tts.qwen3_clause import Spoken
 from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats
 from tests.fakes.micro_voice import write_checkpoint
 
