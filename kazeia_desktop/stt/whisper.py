@@ -34,6 +34,8 @@ _TOKENS_MORE: Final = 10
 _MAX_COMPRESSION: Final = 2.4  # Whisper's own bound for a text that repeats itself
 _REPEATS: Final = ((4, 4), (8, 3))
 """(n, times): n tokens that come so often, one straight after the other, are no speech."""
+_SAID_TWICE: Final = 8
+"""So many tokens and at once the same ones again: rarely said, more often a loop that has just begun."""
 _SPLIT_FROM_S: Final = 10.0
 """A longer sound that is heard as a loop is not given up as a whole: half of it may be well heard."""
 _TEMPERATURES: Final = (0.4, 0.8)
@@ -51,7 +53,12 @@ class _Result:
 
     @property
     def loops(self) -> bool:
-        return loops(self.tokens, self.text)
+        # What a person says twice ends by itself; a loop goes on until the cap cuts it.
+        return loops(self.tokens, self.text) or (self.full and self.said_twice)
+
+    @property
+    def said_twice(self) -> bool:
+        return _repeats(self.tokens, _SAID_TWICE, 2)
 
 
 def loops(tokens: tuple[int, ...], text: str) -> bool:
@@ -63,11 +70,15 @@ def loops(tokens: tuple[int, ...], text: str) -> bool:
     raw = text.encode()
     if len(raw) > 40 and len(raw) / len(zlib.compress(raw)) > _MAX_COMPRESSION:
         return True
-    for period in range(1, len(tokens)):
-        same = _longest_run(a == b for a, b in zip(tokens, tokens[period:], strict=False))
-        if any(same >= (times - 1) * max(period, n) for n, times in _REPEATS):
-            return True
-    return False
+    return any(_repeats(tokens, n, times) for n, times in _REPEATS)
+
+
+def _repeats(tokens: tuple[int, ...], n: int, times: int) -> bool:
+    """Whether at least n tokens come so many times, one straight after the other."""
+    return any(
+        _longest_run(a == b for a, b in zip(tokens, tokens[period:], strict=False)) >= (times - 1) * max(period, n)
+        for period in range(1, len(tokens))
+    )
 
 
 def _longest_run(values: Iterable[bool]) -> int:
@@ -151,7 +162,7 @@ class WhisperRecognizer:
             return language, best.text
         if best.full and len(best.tokens) >= SLOTS - PROMPT - 1 and not best.loops:
             return language, self._in_two(graphs, samples, language, cancel)
-        if best.loops and window_s < WINDOW_S:
+        if (best.loops or best.said_twice) and window_s < WINDOW_S:
             self._encode(graphs, samples, WINDOW_S, cancel)
             best = self._decode(graphs, seconds, language, cancel, 0.0)
         if best.loops and seconds > _SPLIT_FROM_S:

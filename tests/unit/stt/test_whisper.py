@@ -287,6 +287,49 @@ def test_loops(tokens: tuple[int, ...], text: str, expected: bool) -> None:
     assert loops(tokens, text) is expected
 
 
+_ONCE = tuple(range(100, 114))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "full", "twice", "looping"),
+    [
+        (_ONCE, False, False, False),
+        (_ONCE, True, False, False),
+        (_ONCE * 2, False, True, False),  # a person may say a sentence twice
+        (_ONCE * 2 + _ONCE[:11], True, True, True),
+        ((1, 2, 3, 4) * 2, True, False, False),
+    ],
+)
+def test_a_sentence_that_comes_twice_is_a_loop_if_only_the_cap_ends_it(
+    tokens: tuple[int, ...], full: bool, twice: bool, looping: bool
+) -> None:
+    found = whisper._Result(tokens, "x", -0.2, full)
+    assert (found.said_twice, found.loops) == (twice, looping)
+
+
+def test_a_sentence_heard_twice_is_heard_again_in_a_full_window(
+    recognizer: WhisperRecognizer, speech: dict[str, FloatArray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop was seen once in a device test: 'Il n'y a qu'un seul participant dans cette conférence.' 2.8 times."""
+    expected = recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text
+    windows: list[float] = []
+    encode, decode = WhisperRecognizer._encode, WhisperRecognizer._decode
+
+    def encoded(self: WhisperRecognizer, graphs: Any, samples: FloatArray, window_s: float, cancel: CancelToken) -> None:
+        windows.append(window_s)
+        encode(self, graphs, samples, window_s, cancel)
+
+    def decoded(self: WhisperRecognizer, *call: Any) -> Any:
+        if len(windows) == 1:
+            return whisper._Result(_ONCE * 2 + _ONCE[:11], "x", -0.2, full=True)
+        return decode(self, *call)
+
+    monkeypatch.setattr(WhisperRecognizer, "_encode", encoded)
+    monkeypatch.setattr(WhisperRecognizer, "_decode", decoded)
+    assert words(recognizer.transcribe(speech["vm-nonumber"], 0, CancelToken()).text) == words(expected)
+    assert windows[1:] == [30.0]
+
+
 def test_longest_pause_is_inside_the_silence() -> None:
     sound = np.random.default_rng(1).uniform(-0.5, 0.5, 160_000).astype(np.float32)
     sound[90_000:98_000] = 0.0
