@@ -19,6 +19,7 @@ from kazeia_desktop.errors import AudioFormatError, Cancelled, InferenceError, M
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import SttSettings
+from kazeia_desktop.stt.graphs import Graphs
 from kazeia_desktop.stt.whisper import WhisperRecognizer, check_samples, longest_pause, loops
 from tests.realmodels import require_model
 
@@ -315,14 +316,18 @@ def test_a_sentence_heard_twice_is_heard_again_in_a_full_window(
     windows: list[float] = []
     encode, decode = WhisperRecognizer._encode, WhisperRecognizer._decode
 
-    def encoded(self: WhisperRecognizer, graphs: Any, samples: FloatArray, window_s: float, cancel: CancelToken) -> None:
+    def encoded(
+        self: WhisperRecognizer, graphs: Graphs, samples: FloatArray, window_s: float, cancel: CancelToken
+    ) -> None:
         windows.append(window_s)
         encode(self, graphs, samples, window_s, cancel)
 
-    def decoded(self: WhisperRecognizer, *call: Any) -> Any:
+    def decoded(
+        self: WhisperRecognizer, graphs: Graphs, seconds: float, language: str, cancel: CancelToken, temperature: float
+    ) -> whisper._Result:
         if len(windows) == 1:
             return whisper._Result(_ONCE * 2 + _ONCE[:11], "x", -0.2, full=True)
-        return decode(self, *call)
+        return decode(self, graphs, seconds, language, cancel, temperature)
 
     monkeypatch.setattr(WhisperRecognizer, "_encode", encoded)
     monkeypatch.setattr(WhisperRecognizer, "_decode", decoded)
