@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop import __version__, log
 from kazeia_desktop.events import Event, Failed, Notice
-from kazeia_desktop.gui.bridge import Choice, Engine, EngineBridge, Host
+from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.gui.engine import Choice, Engine, Host
 from kazeia_desktop.gui.main_window import MainWindow
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
@@ -47,7 +48,7 @@ def main() -> int:
     settings = store.load()
     _translate_qt(app, resolve_language(settings.appearance.language))
     bridge = EngineBridge(host(paths, store), settings)
-    window = MainWindow(bridge, settings)
+    window = MainWindow(bridge, settings, paths)
     with _faults_shown(bridge), _interrupts(app, lambda: window.close()):
         window.show()
         # The window is drawn first; nothing heavy is imported before.

@@ -8,27 +8,29 @@ time (loading, settings that reload a model, listing devices), so that Stop neve
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, DownloadError, KazeiaError, ModelError, SettingsError
 from kazeia_desktop.events import (
     ClauseStarted,
+    ConversationOpened,
     Event,
     Failed,
     Level,
     LoadProgress,
     Notice,
     ReplyDelta,
+    SettingChanged,
     State,
     StateChanged,
     TurnEnded,
     TurnStarted,
     UserText,
 )  # fmt: skip
+from kazeia_desktop.gui.engine import Engine, EngineInfo, Host
 from kazeia_desktop.gui.lane import Lane
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
@@ -37,67 +39,6 @@ _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
 """Closing the window ends every thread within this time."""
-
-
-class Engine(Protocol):
-    """What the window needs of `pipeline.conversation.Conversation`."""
-
-    def start(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def send_text(self, text: str) -> None: ...
-
-    def interrupt(self) -> None: ...
-
-    def send_now(self) -> None: ...
-
-    def set_muted(self, muted: bool) -> None: ...
-
-    def apply(self, settings: Settings) -> None: ...
-
-    @property
-    def voice_name(self) -> str: ...
-
-    @property
-    def placement(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A value that a setting can take, and how it is shown."""
-
-    value: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What the window is connected to; each is called in a thread of the bridge and may take its time.
-
-    build: loads the models. Raises KazeiaError.
-    save: writes the settings. Raises SettingsError.
-    choices: what can be chosen for a `choices_from` of the schema. Raises KazeiaError.
-    half_duplex: whether the microphone is closed while Kazeia speaks.
-    fetch_models: downloads the models that the settings name; reports (name, 0..1). Raises KazeiaError.
-    measured: what was measured of the voice on this machine, where something can be. Raises KazeiaError.
-    """
-
-    build: Callable[[Settings, Callable[[Event], None]], Engine]
-    save: Callable[[Settings], None]
-    choices: Callable[[str], Sequence[Choice]]
-    half_duplex: Callable[[Settings], bool]
-    fetch_models: Callable[[Settings, Callable[[str, float], None], CancelToken], None]
-    measured: Callable[[Settings], Notice | None] = lambda settings: None
-
-
-@dataclass(frozen=True, slots=True)
-class EngineInfo:
-    """What is running. voice_name is "" when replies are not spoken."""
-
-    voice_name: str
-    placement: Mapping[str, str]
-    half_duplex: bool
 
 
 class EngineBridge(QObject):
@@ -113,6 +54,8 @@ class EngineBridge(QObject):
     turn_ended = Signal(object)  # TurnEnded
     notice = Signal(object)  # Notice
     failed = Signal(object)  # Failed
+    conversation_opened = Signal(object)  # ConversationOpened
+    setting_changed = Signal(str, float)  # key, value: by a spoken request
     ready = Signal(object)  # EngineInfo
     choices_ready = Signal(str, object)  # choices_from, tuple[Choice, ...]
     measured_ready = Signal(object)  # Notice or None
@@ -153,22 +96,32 @@ class EngineBridge(QObject):
         """Download what is missing, then load."""
         self._slow.do(self._fetch_and_build)
 
+    def command(self, call: Callable[[Engine], None]) -> None:
+        """Ask the engine for something that it answers at once; nothing happens while there is none."""
+
+        def run() -> None:
+            engine = self._engine
+            if engine is not None:
+                call(engine)
+
+        self._control.do(run)
+
     def send_text(self, text: str) -> None:
         """A typed turn; said as soon as the models are there."""
         self._control.do(lambda: self._send(text))
 
     def interrupt(self) -> None:
         """Stop thinking and speaking."""
-        self._command(lambda engine: engine.interrupt())
+        self.command(lambda engine: engine.interrupt())
 
     def send_now(self) -> None:
         """End the utterance that is being spoken."""
-        self._command(lambda engine: engine.send_now())
+        self.command(lambda engine: engine.send_now())
 
     def set_muted(self, muted: bool) -> None:
         """Close or open the microphone; also of the engine that is still loading."""
         self._muted = muted
-        self._command(lambda engine: engine.set_muted(muted))
+        self.command(lambda engine: engine.set_muted(muted))
 
     def apply(self, settings: Settings) -> None:
         """Save the settings and let the engine take them over. Of several in a row the last one counts."""
@@ -201,14 +154,6 @@ class EngineBridge(QObject):
         return all(ended)
 
     # In the thread `control`
-
-    def _command(self, call: Callable[[Engine], None]) -> None:
-        def run() -> None:
-            engine = self._engine
-            if engine is not None:
-                call(engine)
-
-        self._control.do(run)
 
     def _send(self, text: str) -> None:
         engine = self._engine
@@ -389,6 +334,10 @@ class EngineBridge(QObject):
                 self.notice.emit(item)
             case Failed():
                 self.failed.emit(item)
+            case ConversationOpened():
+                self.conversation_opened.emit(item)
+            case SettingChanged(key, value):
+                self.setting_changed.emit(key, value)
             case EngineInfo():
                 self.ready.emit(item)
             case ("choices", str(kind), tuple(found)):

@@ -2,6 +2,8 @@
 
 import itertools
 import logging
+import time
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, Slot
@@ -14,21 +16,37 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMainWindow, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)  # fmt: skip
 
 from kazeia_desktop.events import Failed, Notice, State, TurnEnded
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.banner import ErrorBanner, NoticeLine
 from kazeia_desktop.gui.body import Body
-from kazeia_desktop.gui.bridge import EngineBridge, EngineInfo
+from kazeia_desktop.gui.bridge import CLOSE_S, EngineBridge
 from kazeia_desktop.gui.chat_view import ChatView
+from kazeia_desktop.gui.engine import EngineInfo
+from kazeia_desktop.gui.jobs import Jobs
+from kazeia_desktop.gui.pages.page import Page, PageContext
+from kazeia_desktop.gui.pages.registry import PAGES, entry
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
 from kazeia_desktop.gui.states import capital, part_word
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
 from kazeia_desktop.gui.transcript import Speaker, Transcript
 from kazeia_desktop.gui.words import Words, resolve_language
+from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.settings.store import Value, with_value
 
 _log = logging.getLogger(__name__)
 
@@ -42,11 +60,15 @@ class MainWindow(QMainWindow):
     Args:
         bridge: not yet started; `start` does.
         settings: as stored.
+        paths: where the pages find models, voices and conversations; None: where the environment says.
     """
 
-    def __init__(self, bridge: EngineBridge, settings: Settings) -> None:
+    def __init__(self, bridge: EngineBridge, settings: Settings, paths: Paths | None = None) -> None:
         super().__init__()
         self._bridge = bridge
+        self._paths = paths or Paths.from_environment()
+        self.jobs = Jobs(self)
+        self.pages: dict[str, Page] = {}
         self._settings = settings
         self._words = Words(resolve_language(settings.appearance.language))
         self._tokens = tokens_for(settings.appearance.theme)
@@ -67,6 +89,10 @@ class MainWindow(QMainWindow):
         self.presence = PresenceBar(words, tokens)
         self.panel = SettingsPanel(settings, words, tokens)
         self.settings_button = QToolButton()
+        self.pages_button = QToolButton()
+        self._context = PageContext(
+            words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page
+        )
         self._build()
         self._connect()
         self._dress()
@@ -85,6 +111,14 @@ class MainWindow(QMainWindow):
         self.settings_button.setObjectName("flat")
         self.settings_button.setCheckable(True)
         self.settings_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.pages_button.setObjectName("flat")
+        self.pages_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.pages_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._pages_menu = QMenu(self.pages_button)
+        for page in PAGES:
+            self._pages_menu.addAction("").triggered.connect(partial(self.show_page, page.name))
+        self.pages_button.setMenu(self._pages_menu)
+        self.pages_button.setVisible(bool(PAGES))
         header = QWidget()
         header.setObjectName("header")
         header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -93,6 +127,7 @@ class MainWindow(QMainWindow):
         top.setSpacing(GRID + 4)
         top.addWidget(self._name)
         top.addWidget(self._voice_label, 1)
+        top.addWidget(self.pages_button)
         top.addWidget(self.settings_button)
 
         main = QWidget()
@@ -108,15 +143,17 @@ class MainWindow(QMainWindow):
         self.banner.shown.connect(held.setVisible)
         column.addWidget(header)
         column.addWidget(held)
-        column.addWidget(self.chat, 1)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.chat)
+        column.addWidget(self._stack, 1)
         column.addWidget(self.notice)
         column.addWidget(self.presence)
         held.hide()
         self.body = Body(main, self.panel)
         self.setCentralWidget(self.body)
         order = (
-            self.settings_button, self.banner.action, self.banner.close_button, self.chat, self.chat.earlier,
-            self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
+            self.pages_button, self.settings_button, self.banner.action, self.banner.close_button, self.chat,
+            self.chat.earlier, self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
         )  # fmt: skip
         for first, second in itertools.pairwise(order):
             QWidget.setTabOrder(first, second)
@@ -147,6 +184,7 @@ class MainWindow(QMainWindow):
         bridge.notice.connect(self.notice.show_notice)
         bridge.failed.connect(self._failed)
         bridge.ready.connect(self._ready)
+        bridge.setting_changed.connect(self.change)
         bridge.choices_ready.connect(self.panel.set_choices)
         bridge.measured_ready.connect(self.panel.set_measured)
 
@@ -179,6 +217,38 @@ class MainWindow(QMainWindow):
         if opened and section:
             self.panel.show_section(section)
 
+    def show_page(self, name: str) -> None:
+        """Show a page in the place of the conversation; see `pages.registry`."""
+        page = self.pages.get(name)
+        if page is None:
+            page = self.pages[name] = entry(name).make(self._context, self._tokens)
+            page.back_wanted.connect(self.show_conversation)
+            page.set_narrow(bool(self._narrow))
+            self._stack.addWidget(page)
+            for first, second in itertools.pairwise((self.settings_button, *page.tab_order, self.presence.field)):
+                QWidget.setTabOrder(first, second)
+        self._leave_page()
+        self._stack.setCurrentWidget(page)
+        page.prepare()
+        page.back.setFocus()
+
+    def show_conversation(self) -> None:
+        """Back from a page."""
+        self._leave_page()
+        self._stack.setCurrentWidget(self.chat)
+        self.chat.setFocus()
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is seen; None: the conversation."""
+        shown = self._stack.currentWidget()
+        return shown if isinstance(shown, Page) else None
+
+    def _leave_page(self) -> None:
+        page = self.page
+        if page is not None:
+            page.leave()
+
     def _toggle_settings(self) -> None:
         self.show_settings(not self.body.panel_open)
 
@@ -191,10 +261,14 @@ class MainWindow(QMainWindow):
             self.chat.setFocus()
 
     def _escape(self) -> None:
-        if self.presence.state in BUSY or not self.body.panel_open:
+        if self.presence.state in BUSY:
             self._bridge.interrupt()
-        else:
+        elif self.body.panel_open:
             self.show_settings(False)
+        elif self.page is not None:
+            self.show_conversation()
+        else:
+            self._bridge.interrupt()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys that no control wanted: Space interrupts; letters go to the text field."""
@@ -203,11 +277,14 @@ class MainWindow(QMainWindow):
         if event.key() == Qt.Key.Key_Space and plain:
             if not event.isAutoRepeat():
                 self._bridge.interrupt()
-        elif plain and text and text.isprintable() and self.presence.field.isEnabled() and not self.panel.hasFocus():
+        elif plain and text and text.isprintable() and self._takes_letters():
             self.presence.field.setFocus()
             self.presence.field.insert(text)
         else:
             super().keyPressEvent(event)
+
+    def _takes_letters(self) -> bool:
+        return self.page is None and self.presence.field.isEnabled() and not self.panel.hasFocus()
 
     def _help(self, action: str) -> None:
         match action:
@@ -285,8 +362,22 @@ class MainWindow(QMainWindow):
         """Take over, save and pass on changed settings."""
         old, self._settings = self._settings, settings
         self._bridge.apply(settings)
+        for page in self.pages.values():
+            page.settings_changed(settings)
         if old.appearance != settings.appearance:
             self._take_appearance()
+
+    @Slot(str, float)
+    def change(self, key: str, value: Value) -> None:
+        """Set one setting from elsewhere than the panel.
+
+        Raises:
+            SettingsError: the value does not fit.
+        """
+        changed = with_value(self._settings, key, value)
+        if changed != self._settings:
+            self.panel.take(changed)
+            self.apply(changed)
 
     def _take_appearance(self) -> None:
         appearance = self._settings.appearance
@@ -316,7 +407,8 @@ class MainWindow(QMainWindow):
         QApplication.setPalette(palette(tokens))
         self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
         self.settings_button.setIcon(icons.icon("settings", tokens.text, 20))
-        for part in (self.chat, self.banner, self.presence, self.panel):
+        self.pages_button.setIcon(icons.icon("menu", tokens.text, 20))
+        for part in (self.chat, self.banner, self.presence, self.panel, *self.pages.values()):
             part.dress(tokens)
 
     def retranslate(self) -> None:
@@ -324,8 +416,12 @@ class MainWindow(QMainWindow):
         tr = self._words.tr
         self.settings_button.setToolTip(tr("Settings (F1)"))
         self.settings_button.setAccessibleName(tr("Settings"))
+        self.pages_button.setToolTip(tr("More pages"))
+        self.pages_button.setAccessibleName(tr("More pages"))
+        for action, page in zip(self._pages_menu.actions(), PAGES, strict=True):
+            action.setText(page.title(self._words))
         self._show_voice()
-        for part in (self.chat, self.banner, self.notice, self.presence, self.panel):
+        for part in (self.chat, self.banner, self.notice, self.presence, self.panel, *self.pages.values()):
             part.retranslate()
         self._load_progress(*self._progress)
 
@@ -339,9 +435,14 @@ class MainWindow(QMainWindow):
             self._narrow = narrow
             self.body.set_narrow(narrow)
             self.presence.set_narrow(narrow)
+            for page in self.pages.values():
+                page.set_narrow(narrow)
             self.setStyleSheet(style_sheet(self._tokens, narrow))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.hide()
-        self.ended_in_time = self._bridge.close()
+        deadline = time.monotonic() + CLOSE_S
+        self._leave_page()
+        engine_ended = self._bridge.close()
+        self.ended_in_time = self.jobs.close(deadline) and engine_ended
         event.accept()

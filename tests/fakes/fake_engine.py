@@ -18,7 +18,7 @@ from kazeia_desktop.events import (
     TurnStarted,
     UserText,
 )
-from kazeia_desktop.gui.bridge import Choice, Host
+from kazeia_desktop.gui.engine import Choice, Host
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPalett
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QToolButton, QWidget
 
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 
 from kazeia_desktop.errors import SettingsError
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.settings_panel.editors import (
     SMALLEST_STEP,
     ChoiceEditor,

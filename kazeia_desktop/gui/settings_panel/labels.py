@@ -1,6 +1,6 @@
 """How values and moments of the schema are called in the window."""
 
-from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.settings.schema import Apply
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QTool
 from kazeia_desktop.errors import SettingsError
 from kazeia_desktop.events import Notice
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.bridge import Choice
+from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.settings_panel.editors import Value
 from kazeia_desktop.gui.settings_panel.field import SettingField
 from kazeia_desktop.gui.theme import GRID, Tokens
@@ -186,6 +186,12 @@ class SettingsPanel(QWidget):
             if key.startswith(f"{_VOICE}."):
                 self.measured_wanted.emit()
         field.show_value(self._value(key))
+
+    def take(self, settings: Settings) -> None:
+        """Show settings that were changed elsewhere."""
+        self._settings = settings
+        for key, field in self.fields.items():
+            field.show_value(self._value(key))
 
     # Finding
 

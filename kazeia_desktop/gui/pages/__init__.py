@@ -1,0 +1,1 @@
+"""What the window shows in the place of the conversation: one page a concern."""

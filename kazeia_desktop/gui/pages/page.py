@@ -1,0 +1,108 @@
+"""What every page has: a title, a way back, and the parts of the window that it may use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.gui.jobs import Jobs
+from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.words import Words
+from kazeia_desktop.paths import Paths
+from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.settings.store import Value
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """What a page may use of the window.
+
+    settings: the newest. change: sets one setting ("section.field"), saves it and lets the engine take it over;
+    raises SettingsError where the value does not fit. show_page: opens another page by its name.
+    """
+
+    words: Words
+    bridge: EngineBridge
+    jobs: Jobs
+    paths: Paths
+    settings: Callable[[], Settings]
+    change: Callable[[str, Value], None]
+    show_page: Callable[[str], None]
+
+
+class Page(QWidget):
+    """A page under its title. A subclass adds its parts to `column`, overrides the methods below as it needs
+    (calling them here where they do something), and calls `dress` and `retranslate` at the end of its `__init__`.
+    """
+
+    back_wanted = Signal()
+
+    def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.context = context
+        self.tokens = tokens
+        self.setObjectName("ground")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.title = QLabel(self)
+        self.title.setObjectName("title")
+        self.back = QToolButton(self)
+        self.back.setObjectName("flat")
+        self.back.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.back.clicked.connect(self.back_wanted)
+        head = QHBoxLayout()
+        head.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
+        head.setSpacing(GRID)
+        head.addWidget(self.back)
+        head.addWidget(self.title, 1)
+        self.content = QWidget()
+        self.content.setObjectName("ground")
+        self.column = QVBoxLayout(self.content)
+        self.column.setContentsMargins(2 * GRID, GRID, 2 * GRID, 2 * GRID)
+        self.column.setSpacing(2 * GRID)
+        self.scroll = QScrollArea(self)
+        self.scroll.setObjectName("chat")
+        self.scroll.setWidgetResizable(True)
+        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.scroll.setWidget(self.content)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(head)
+        box.addWidget(self.scroll, 1)
+
+    def title_text(self) -> str:
+        """The page's title in the current language."""
+        raise NotImplementedError
+
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        """The controls in the order of the Tab key."""
+        return (self.back,)
+
+    def prepare(self) -> None:
+        """The page is about to be seen: look up what may have changed (in jobs)."""
+
+    def leave(self) -> None:
+        """The page is no longer seen: stop what only makes sense while it is."""
+
+    def settings_changed(self, settings: Settings) -> None:
+        """The settings changed, here or elsewhere."""
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Whether the window is narrow (a tablet held upright)."""
+
+    def dress(self, tokens: Tokens) -> None:
+        """Take over the colours of a theme."""
+        self.tokens = tokens
+        self.back.setIcon(icons.icon("back", tokens.text, 20))
+
+    def retranslate(self) -> None:
+        """Write every text anew in the current language."""
+        tr = self.context.words.tr
+        self.title.setText(self.title_text())
+        self.back.setToolTip(tr("Back to the conversation (Escape)"))
+        self.back.setAccessibleName(tr("Back to the conversation"))

@@ -1,0 +1,26 @@
+"""The pages there are, in the order of the menu. Each is imported when it is first shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kazeia_desktop.gui.pages.page import Page, PageContext
+from kazeia_desktop.gui.theme import Tokens
+from kazeia_desktop.gui.words import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page in the menu, under `title`."""
+
+    name: str
+    title: Callable[[Words], str]
+    make: Callable[[PageContext, Tokens], Page]
+
+
+PAGES: Final[tuple[Entry, ...]] = ()
+
+
+def entry(name: str) -> Entry:
+    """The page of that name."""
+    return next(page for page in PAGES if page.name == name)
