@@ -408,8 +408,10 @@ class MainWindow(QMainWindow):
         self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
         self.settings_button.setIcon(icons.icon("settings", tokens.text, 20))
         self.pages_button.setIcon(icons.icon("menu", tokens.text, 20))
-        for part in (self.chat, self.banner, self.presence, self.panel, *self.pages.values()):
+        for part in (self.chat, self.banner, self.presence, self.panel):
             part.dress(tokens)
+        for page in self.pages.values():
+            page.dress(tokens)
 
     def retranslate(self) -> None:
         """Write every text anew in the current language."""
@@ -421,8 +423,10 @@ class MainWindow(QMainWindow):
         for action, page in zip(self._pages_menu.actions(), PAGES, strict=True):
             action.setText(page.title(self._words))
         self._show_voice()
-        for part in (self.chat, self.banner, self.notice, self.presence, self.panel, *self.pages.values()):
+        for part in (self.chat, self.banner, self.notice, self.presence, self.panel):
             part.retranslate()
+        for page in self.pages.values():
+            page.retranslate()
         self._load_progress(*self._progress)
 
     def _show_voice(self) -> None:

@@ -19,6 +19,7 @@ _KEYS: Final = (
     "temperature", "top_k", "top_p", "min_p", "typical_p", "repeat_penalty", "frequency_penalty", "presence_penalty",
     "penalty_window", "dry_multiplier", "dry_base", "dry_allowed_length", "seed",
 )  # fmt: skip
+_NONE: Final = (1.0, 0.0, 0.0)  # penalties without effect
 _ROWS: Final = 64  # the vocabulary is looked at as so many rows
 _CANDIDATE: Final = np.dtype([("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])  # llama_token_data
 
@@ -34,6 +35,15 @@ def likeliest(settings: LlmSettings) -> LlmSettings:
     return settings.model_copy(update=plain | {"presence_penalty": 0.0, "dry_multiplier": 0.0})
 
 
+def _penalties(settings: LlmSettings) -> tuple[float, float, float]:
+    return settings.repeat_penalty, settings.frequency_penalty, settings.presence_penalty
+
+
+def penalises(settings: LlmSettings) -> bool:
+    """Whether what was said changes what may be said next."""
+    return settings.penalty_window > 0 and (_penalties(settings) != _NONE or settings.dry_multiplier > 0.0)
+
+
 def make_sampler(settings: LlmSettings, vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - a C pointer
     """A sampler chain; the caller frees it with `llama_sampler_free`.
 
@@ -45,8 +55,8 @@ def make_sampler(settings: LlmSettings, vocabulary: Vocabulary) -> Any:  # noqa:
     def add(sampler: Any) -> None:  # noqa: ANN401 - a C pointer
         llama_cpp.llama_sampler_chain_add(chain, sampler)
 
-    penalties = (settings.repeat_penalty, settings.frequency_penalty, settings.presence_penalty)
-    if penalties != (1.0, 0.0, 0.0) and settings.penalty_window > 0:
+    penalties = _penalties(settings)
+    if penalties != _NONE and settings.penalty_window > 0:
         add(llama_cpp.llama_sampler_init_penalties(vocabulary.n_tokens, settings.penalty_window, *penalties))
     if settings.dry_multiplier > 0.0 and settings.penalty_window > 0:
         breakers = (ctypes.c_char_p * len(_BREAKERS))(*_BREAKERS)
@@ -97,6 +107,7 @@ class TokenSampler:
         self._offered = _offer(self._candidates)  # made once: after a token's weights, all of Python is slow
         self._data = self._offered.data
         self._ids = np.arange(vocabulary.n_tokens, dtype=np.int32)
+        self._largest = np.zeros(vocabulary.n_tokens // _ROWS, np.float32)
         self._grammar: Any = None
         self._chain: Any = None
         if grammar is not None:
@@ -155,25 +166,32 @@ class TokenSampler:
         return int(offered.data[offered.selected].id)
 
     def _eligible(self, logits: FloatArray) -> NDArray[np.intp] | None:
-        """The tokens among which those that the chain keeps must be; None for all.
+        """The tokens among which those that the chain keeps must be, in order; None for all.
 
         The chain begins with penalties, which look each token up, and then keeps the top k: 0.65 ms for 152,000
-        tokens, 3 % of the time of a 0.5B model's. Penalties change only what was said; so what is in the top k after
-        them was in the top k + said before, or was said itself.
+        tokens, 6 % of the time of a 0.5B model's at 4 bits. Penalties change only what was said; so what is in the
+        top k after them was in the top k + said before, or was said itself.
         """
         settings = self._settings
         kept = 1 if settings.temperature == 0.0 else settings.top_k
-        said = set(self._said)
+        said = set(self._said[-settings.penalty_window :]) if penalises(settings) else set()
         n, columns = kept + len(said), len(logits) // _ROWS
         if kept <= 0 or n > columns // 4:
             return None
         # n columns have a largest value of at least the n-th largest among these: so many tokens have it or more.
-        largest = logits[: _ROWS * columns].reshape(_ROWS, columns).max(axis=0)
-        eligible = logits >= np.partition(largest, columns - n)[columns - n]
-        if said:
-            eligible[list(said)] = True
-        ids = np.flatnonzero(eligible)
-        return ids if len(ids) >= n else None  # less only where the model's figures are no numbers
+        # The vocabulary is gone through once, then only those columns.
+        table = logits[: _ROWS * columns].reshape(_ROWS, columns)
+        largest = np.maximum.reduce(table, axis=0, out=self._largest)
+        ordered = largest.copy()
+        ordered.partition(columns - n)
+        least = ordered[columns - n]
+        among = (largest >= least).nonzero()[0]
+        rows, at = (table[:, among] >= least).nonzero()
+        ids = rows * columns + among[at]
+        if len(ids) < n:
+            return None  # the model's figures are no numbers
+        rest = (logits[_ROWS * columns :] >= least).nonzero()[0] + _ROWS * columns
+        return np.array(sorted(said.union(ids.tolist(), rest.tolist())))
 
     def _allows(self, token: int) -> bool:
         one = np.array([(token, 1.0, 0.0)], _CANDIDATE)
