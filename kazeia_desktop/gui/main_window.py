@@ -420,8 +420,8 @@ class MainWindow(QMainWindow):
         self.settings_button.setAccessibleName(tr("Settings"))
         self.pages_button.setToolTip(tr("More pages"))
         self.pages_button.setAccessibleName(tr("More pages"))
-        for action, page in zip(self._pages_menu.actions(), PAGES, strict=True):
-            action.setText(page.title(self._words))
+        for action, one in zip(self._pages_menu.actions(), PAGES, strict=True):
+            action.setText(one.title(self._words))
         self._show_voice()
         for part in (self.chat, self.banner, self.notice, self.presence, self.panel):
             part.retranslate()
