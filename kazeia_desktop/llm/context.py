@@ -54,7 +54,9 @@ class LlamaContext:
         self._share = share
         self._n_tokens = n_tokens
         self._threads = (0, 0)
-        self._never = CancelToken()
+        self._cancel: CancelToken | None = None
+        self._one = (llama_cpp.llama_token * 1)()
+        self._batch_of_one = llama_cpp.llama_batch_get_one(self._one, 1)
         self.tokens: list[int] = []
         self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings, spot))
         if not self.handle:
@@ -194,12 +196,15 @@ class LlamaContext:
         if threads != self._threads:
             self._threads = threads
             llama_cpp.llama_set_n_threads(self.handle, *threads)
-        buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
-        self._abort_with(cancel)
-        try:
+        if cancel is not self._cancel:
+            self._cancel = cancel  # llama.cpp looks at its flag until another one is given
+            llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
+        if len(tokens) == 1:
+            self._one[0] = tokens[0]
+            code = llama_cpp.llama_decode(self.handle, self._batch_of_one)
+        else:
+            buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
             code = llama_cpp.llama_decode(self.handle, llama_cpp.llama_batch_get_one(buffer, len(tokens)))
-        finally:
-            self._abort_with(self._never)  # `cancel` and its flag may be gone before the next call
         if code == 0:
             self.tokens.extend(tokens)
             self._logits = None
@@ -210,9 +215,6 @@ class LlamaContext:
         raise InferenceError(
             "The model failed (llama.cpp says {code}: {reason}).", code=code, reason=SPOKEN.reason("no reason given")
         )
-
-    def _abort_with(self, cancel: CancelToken) -> None:
-        llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
 
     def save(self, path: Path, max_bytes: int | None = None) -> bool:
         """Write tokens and state to a file of llama.cpp's form; false when it cannot be written or is larger."""
