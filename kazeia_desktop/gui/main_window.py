@@ -3,7 +3,6 @@
 import itertools
 import logging
 import time
-from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, Slot
@@ -16,17 +15,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QLabel,
-    QMainWindow,
-    QMenu,
-    QStackedWidget,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)  # fmt: skip
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import Failed, Notice, State, TurnEnded
 from kazeia_desktop.gui import icons
@@ -35,9 +24,10 @@ from kazeia_desktop.gui.body import Body
 from kazeia_desktop.gui.bridge import CLOSE_S, EngineBridge
 from kazeia_desktop.gui.chat_view import ChatView
 from kazeia_desktop.gui.engine import EngineInfo
+from kazeia_desktop.gui.header import Header
 from kazeia_desktop.gui.jobs import Jobs
+from kazeia_desktop.gui.page_stack import PageStack
 from kazeia_desktop.gui.pages.page import Page, PageContext
-from kazeia_desktop.gui.pages.registry import PAGES, entry
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
 from kazeia_desktop.gui.states import capital, part_word
@@ -68,12 +58,10 @@ class MainWindow(QMainWindow):
         self._bridge = bridge
         self._paths = paths or Paths.from_environment()
         self.jobs = Jobs(self)
-        self.pages: dict[str, Page] = {}
         self._settings = settings
         self._words = Words(resolve_language(settings.appearance.language))
         self._tokens = tokens_for(settings.appearance.theme)
         self._narrow: bool | None = None
-        self._voice = ""
         self._progress: tuple[str, float] = ("", 0.0)
         self._last_said = ""
         self.ended_in_time = True  # whether every thread was gone when the window closed
@@ -88,8 +76,8 @@ class MainWindow(QMainWindow):
         self.notice = NoticeLine(words)
         self.presence = PresenceBar(words, tokens)
         self.panel = SettingsPanel(settings, words, tokens)
-        self.settings_button = QToolButton()
-        self.pages_button = QToolButton()
+        self.header = Header(words, tokens)
+        self.stack = PageStack(self.chat, tokens)
         self._context = PageContext(
             words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page
         )
@@ -103,33 +91,6 @@ class MainWindow(QMainWindow):
         self.chat.setFocus()
 
     def _build(self) -> None:
-        self._name = QLabel("Kazeia")
-        self._name.setObjectName("title")
-        self._voice_label = QLabel()
-        self._voice_label.setObjectName("quiet")
-        self._voice_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.settings_button.setObjectName("flat")
-        self.settings_button.setCheckable(True)
-        self.settings_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.pages_button.setObjectName("flat")
-        self.pages_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.pages_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._pages_menu = QMenu(self.pages_button)
-        for page in PAGES:
-            self._pages_menu.addAction("").triggered.connect(partial(self.show_page, page.name))
-        self.pages_button.setMenu(self._pages_menu)
-        self.pages_button.setVisible(bool(PAGES))
-        header = QWidget()
-        header.setObjectName("header")
-        header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        top = QHBoxLayout(header)
-        top.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
-        top.setSpacing(GRID + 4)
-        top.addWidget(self._name)
-        top.addWidget(self._voice_label, 1)
-        top.addWidget(self.pages_button)
-        top.addWidget(self.settings_button)
-
         main = QWidget()
         main.setObjectName("ground")
         column = QVBoxLayout(main)
@@ -141,18 +102,16 @@ class MainWindow(QMainWindow):
         margin.setContentsMargins(2 * GRID, GRID, 2 * GRID, 0)
         margin.addWidget(self.banner)
         self.banner.shown.connect(held.setVisible)
-        column.addWidget(header)
+        column.addWidget(self.header)
         column.addWidget(held)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.chat)
-        column.addWidget(self._stack, 1)
+        column.addWidget(self.stack, 1)
         column.addWidget(self.notice)
         column.addWidget(self.presence)
         held.hide()
         self.body = Body(main, self.panel)
         self.setCentralWidget(self.body)
         order = (
-            self.pages_button, self.settings_button, self.banner.action, self.banner.close_button, self.chat,
+            *self.header.tab_order, self.banner.action, self.banner.close_button, self.chat,
             self.chat.earlier, self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
         )  # fmt: skip
         for first, second in itertools.pairwise(order):
@@ -165,7 +124,8 @@ class MainWindow(QMainWindow):
         presence.send_now_wanted.connect(bridge.send_now)
         presence.mute_wanted.connect(self.set_muted)
         self.banner.action_wanted.connect(self._help)
-        self.settings_button.clicked.connect(self.show_settings)
+        self.header.settings_wanted.connect(self.show_settings)
+        self.header.page_wanted.connect(self.show_page)
         self.body.panel_toggled.connect(self._panel_toggled)
         self.panel.close_wanted.connect(lambda: self.show_settings(False))
         self.panel.settings_changed.connect(self.apply)
@@ -219,41 +179,27 @@ class MainWindow(QMainWindow):
 
     def show_page(self, name: str) -> None:
         """Show a page in the place of the conversation; see `pages.registry`."""
-        page = self.pages.get(name)
-        if page is None:
-            page = self.pages[name] = entry(name).make(self._context, self._tokens)
-            page.back_wanted.connect(self.show_conversation)
-            page.set_narrow(bool(self._narrow))
-            self._stack.addWidget(page)
-            for first, second in itertools.pairwise((self.settings_button, *page.tab_order, self.presence.field)):
-                QWidget.setTabOrder(first, second)
-        self._leave_page()
-        self._stack.setCurrentWidget(page)
-        page.prepare()
-        page.back.setFocus()
+        self.stack.show_page(name, self._context, self.header.settings, self.presence.field)
 
     def show_conversation(self) -> None:
         """Back from a page."""
-        self._leave_page()
-        self._stack.setCurrentWidget(self.chat)
-        self.chat.setFocus()
+        self.stack.show_conversation()
 
     @property
     def page(self) -> Page | None:
         """The page that is seen; None: the conversation."""
-        shown = self._stack.currentWidget()
-        return shown if isinstance(shown, Page) else None
+        return self.stack.page
 
-    def _leave_page(self) -> None:
-        page = self.page
-        if page is not None:
-            page.leave()
+    @property
+    def pages(self) -> dict[str, Page]:
+        """The pages that were shown so far, by name."""
+        return self.stack.pages
 
     def _toggle_settings(self) -> None:
         self.show_settings(not self.body.panel_open)
 
     def _panel_toggled(self, opened: bool) -> None:
-        self.settings_button.setChecked(opened)
+        self.header.settings.setChecked(opened)
         if opened:
             self.panel.prepare()
             self.panel.search.setFocus()
@@ -324,11 +270,10 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _ready(self, info: EngineInfo) -> None:
-        self._voice = info.voice_name
         self.transcript.spoken = bool(info.voice_name)
         self.presence.set_half_duplex(info.half_duplex)
         self.chat.welcome.set_placement(info.placement)
-        self._show_voice()
+        self.header.set_voice(info.voice_name)
         if self.banner.error is not None and self.banner.error.fatal:
             self.banner.dismiss()
 
@@ -362,8 +307,7 @@ class MainWindow(QMainWindow):
         """Take over, save and pass on changed settings."""
         old, self._settings = self._settings, settings
         self._bridge.apply(settings)
-        for page in self.pages.values():
-            page.settings_changed(settings)
+        self.stack.settings_changed(settings)
         if old.appearance != settings.appearance:
             self._take_appearance()
 
@@ -406,31 +350,16 @@ class MainWindow(QMainWindow):
         tokens = self._tokens
         QApplication.setPalette(palette(tokens))
         self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
-        self.settings_button.setIcon(icons.icon("settings", tokens.text, 20))
-        self.pages_button.setIcon(icons.icon("menu", tokens.text, 20))
-        for part in (self.chat, self.banner, self.presence, self.panel):
+        for part in (self.header, self.chat, self.stack, self.banner, self.presence, self.panel):
             part.dress(tokens)
-        for page in self.pages.values():
-            page.dress(tokens)
 
     def retranslate(self) -> None:
         """Write every text anew in the current language."""
-        tr = self._words.tr
-        self.settings_button.setToolTip(tr("Settings (F1)"))
-        self.settings_button.setAccessibleName(tr("Settings"))
-        self.pages_button.setToolTip(tr("More pages"))
-        self.pages_button.setAccessibleName(tr("More pages"))
-        for action, one in zip(self._pages_menu.actions(), PAGES, strict=True):
-            action.setText(one.title(self._words))
-        self._show_voice()
-        for part in (self.chat, self.banner, self.notice, self.presence, self.panel):
+        for part in (
+            self.header, self.chat, self.stack, self.banner, self.notice, self.presence, self.panel,
+        ):  # fmt: skip
             part.retranslate()
-        for page in self.pages.values():
-            page.retranslate()
         self._load_progress(*self._progress)
-
-    def _show_voice(self) -> None:
-        self._voice_label.setText(self._words.tr("Voice: {name}", name=self._voice) if self._voice else "")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -439,14 +368,13 @@ class MainWindow(QMainWindow):
             self._narrow = narrow
             self.body.set_narrow(narrow)
             self.presence.set_narrow(narrow)
-            for page in self.pages.values():
-                page.set_narrow(narrow)
+            self.stack.set_narrow(narrow)
             self.setStyleSheet(style_sheet(self._tokens, narrow))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.hide()
         deadline = time.monotonic() + CLOSE_S
-        self._leave_page()
+        self.stack.leave()
         engine_ended = self._bridge.close()
         self.ended_in_time = self.jobs.close(deadline) and engine_ended
         event.accept()

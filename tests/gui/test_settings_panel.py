@@ -213,9 +213,9 @@ def test_a_change_just_before_closing_is_saved(opened: Opener) -> None:
 def test_f1_and_ctrl_comma_open_and_close(opened: Opener) -> None:
     one = opened()
     one.bot.keyClick(one.window, Qt.Key.Key_F1)
-    assert one.window.body.panel_open and one.window.settings_button.isChecked()
+    assert one.window.body.panel_open and one.window.header.settings.isChecked()
     one.bot.keyClick(one.window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-    assert not one.window.body.panel_open and not one.window.settings_button.isChecked()
+    assert not one.window.body.panel_open and not one.window.header.settings.isChecked()
 
 
 @pytest.mark.parametrize("width", [420, 700, 800, 1000, 1300])

@@ -139,13 +139,13 @@ def test_tab_reaches_every_control_and_comes_back(opened: Opener) -> None:
         seen.append(one.window.focusWidget())
         one.window.focusNextChild()
     order = [presence.field, presence.send, presence.mute, presence.stop]
-    assert all(widget in seen for widget in (*order, one.window.settings_button))
+    assert all(widget in seen for widget in (*order, one.window.header.settings))
     assert [widget for widget in seen if widget in order][:4] == order
 
 
 def test_focus_is_visible(opened: Opener) -> None:
     one = opened()
-    for widget in (one.window.presence.mute, one.window.settings_button, one.window.presence.field):
+    for widget in (one.window.presence.mute, one.window.header.settings, one.window.presence.field):
         one.window.chat.setFocus()
         before = widget.grab().toImage()
         widget.setFocus()

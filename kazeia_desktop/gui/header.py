@@ -1,0 +1,82 @@
+"""Along the top: the conversations, the voice that speaks, the other pages, the settings."""
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
+
+from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.pages.registry import PAGES
+from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.words import Words
+
+_ICON = 20
+
+
+class Header(QWidget):
+    """Emits what the user wants to see."""
+
+    page_wanted = Signal(str)
+    settings_wanted = Signal(bool)
+
+    def __init__(self, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._voice = ""
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.name = QLabel("Kazeia", self)
+        self.name.setObjectName("title")
+        self.voice = QLabel(self)
+        self.voice.setObjectName("quiet")
+        self.voice.setTextFormat(Qt.TextFormat.PlainText)
+        self.settings = self._tool()
+        self.settings.setCheckable(True)
+        self.settings.clicked.connect(self.settings_wanted)
+        self.pages = self._tool()
+        self.pages.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._menu = QMenu(self.pages)
+        for page in PAGES:
+            self._menu.addAction("").triggered.connect(partial(self.page_wanted.emit, page.name))
+        self.pages.setMenu(self._menu)
+        self.pages.setVisible(bool(PAGES))
+        box = QHBoxLayout(self)
+        box.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
+        box.setSpacing(GRID + 4)
+        box.addWidget(self.name)
+        box.addWidget(self.voice, 1)
+        box.addWidget(self.pages)
+        box.addWidget(self.settings)
+        self.dress(tokens)
+        self.retranslate()
+
+    def _tool(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName("flat")
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        """The controls in the order of the Tab key."""
+        return (self.pages, self.settings)
+
+    def set_voice(self, name: str) -> None:
+        """Who speaks; "" where replies are not spoken."""
+        self._voice = name
+        self.voice.setText(self._words.tr("Voice: {name}", name=name) if name else "")
+
+    def dress(self, tokens: Tokens) -> None:
+        """Take over the colours of a theme."""
+        self.settings.setIcon(icons.icon("settings", tokens.text, _ICON))
+        self.pages.setIcon(icons.icon("menu", tokens.text, _ICON))
+
+    def retranslate(self) -> None:
+        tr = self._words.tr
+        self.settings.setToolTip(tr("Settings (F1)"))
+        self.settings.setAccessibleName(tr("Settings"))
+        self.pages.setToolTip(tr("More pages"))
+        self.pages.setAccessibleName(tr("More pages"))
+        for action, page in zip(self._menu.actions(), PAGES, strict=True):
+            action.setText(page.title(self._words))
+        self.set_voice(self._voice)
