@@ -5,53 +5,20 @@ help in both languages, its unit, its range, and when a change takes effect.
 """
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic.fields import FieldInfo
+from pydantic import Field, field_validator
+
+from kazeia_desktop.settings.base import Apply, Section, Shown, Unfit, shown_of
+from kazeia_desktop.settings.window import AppearanceSettings, ShortcutSettings, SystemSettings
+
+__all__ = [
+    "SCHEMA_VERSION", "SECTION_TITLES", "AppearanceSettings", "Apply", "AudioSettings", "BackendSettings",
+    "LlmSettings", "PrivacySettings", "Section", "Settings", "ShortcutSettings", "Shown", "SttSettings",
+    "SystemSettings", "ToolSettings", "TtsSettings", "Unfit", "VadSettings", "section_type", "shown_of",
+]  # fmt: skip
 
 SCHEMA_VERSION = 2
-
-
-class Apply(StrEnum):
-    """When a changed setting is heard."""
-
-    NOW = "now"
-    NEXT_CLAUSE = "next_clause"
-    NEXT_TURN = "next_turn"
-    RELOAD = "reload"
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How a setting is shown. Attached to the field as annotation metadata.
-
-    title, help: (French, English). unit: as written after the value, "" for none.
-    choices_from: "inputs", "outputs", "stt_models", "llm_models", "tts_models", "voices" or "compute_devices": offer
-    what is there.
-    """
-
-    title: tuple[str, str]
-    help: tuple[str, str]
-    apply: Apply
-    unit: str = ""
-    choices_from: str = ""
-
-
-class Section(BaseModel):
-    """A group of settings. Immutable: a change makes a new tree."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-
-def shown_of(field: FieldInfo) -> Shown:
-    """The Shown of a model field."""
-    for item in field.metadata:
-        if isinstance(item, Shown):
-            return item
-    raise TypeError(f"setting without Shown metadata: {field!r}")
 
 
 # fmt: off
@@ -356,17 +323,6 @@ class BackendSettings(Section):
         return flags
 
 
-class AppearanceSettings(Section):
-    """The window."""
-
-    language: Annotated[Literal["auto", "fr", "en"], Shown(
-        ("Langue de la fenêtre", "Language of the window"), ("", ""), Apply.NOW)] = "auto"
-    theme: Annotated[Literal["auto", "light", "dark"], Shown(
-        ("Thème", "Theme"), ("« auto » suit le système.", "“auto” follows the system."), Apply.NOW)] = "auto"
-    reduced_motion: Annotated[bool, Shown(
-        ("Moins d'animations", "Reduced motion"), ("", ""), Apply.NOW)] = False
-
-
 class PrivacySettings(Section):
     """What is kept."""
 
@@ -420,6 +376,8 @@ class Settings(Section):
     appearance: AppearanceSettings = AppearanceSettings()
     privacy: PrivacySettings = PrivacySettings()
     tools: ToolSettings = ToolSettings()
+    system: SystemSettings = SystemSettings()
+    shortcuts: ShortcutSettings = ShortcutSettings()
 
 
 SECTION_TITLES: dict[str, tuple[str, str]] = {
@@ -432,6 +390,8 @@ SECTION_TITLES: dict[str, tuple[str, str]] = {
     "appearance": ("Apparence", "Appearance"),
     "privacy": ("Vie privée", "Privacy"),
     "tools": ("Outils", "Tools"),
+    "system": ("Système", "System"),
+    "shortcuts": ("Raccourcis", "Shortcuts"),
 }
 """(French, English) title of each section, in the panel's order."""
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from kazeia_desktop.errors import SettingsError
 from kazeia_desktop.settings import migrations
-from kazeia_desktop.settings.schema import SCHEMA_VERSION, Section, Settings, section_type
+from kazeia_desktop.settings.schema import SCHEMA_VERSION, Section, Settings, Unfit, section_type
 
 Value = str | int | float | bool
 
@@ -133,6 +133,9 @@ def with_value(settings: Settings, key: str, value: Value) -> Settings:
             {**section.model_dump(), field_name: _parsed(section, field_name, value)}
         )
     except ValidationError as error:
+        unfit = error.errors()[0].get("ctx", {}).get("error")
+        if isinstance(unfit, Unfit):
+            raise SettingsError(unfit.template, **unfit.values) from error
         raise SettingsError(
             "{value!r} does not fit the setting {key}: {reason}.",
             value=value,

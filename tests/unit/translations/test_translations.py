@@ -15,7 +15,7 @@ from kazeia_desktop.translations import translate
 pytestmark = pytest.mark.unit
 
 PACKAGE = Path(kazeia_desktop.__file__).parent
-SHOWING = {"Notice", "Failed", "Told", "tr", "translate", "UsageError", "Cancelled"}
+SHOWING = {"Notice", "Failed", "Told", "Unfit", "tr", "translate", "UsageError", "Cancelled"}
 
 
 def _shows(call: ast.Call) -> bool:
