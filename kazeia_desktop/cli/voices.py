@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from kazeia_desktop.cli import voice_measure
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
-from kazeia_desktop.errors import KazeiaError, ModelIncompatibleError, ModelMissingError, SettingsError, UsageError
+from kazeia_desktop.errors import SettingsError, UsageError
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.translations import system_language, translate
 
 if TYPE_CHECKING:
-    from kazeia_desktop.tts.speaker_encoder import SpeakerEncoder
     from kazeia_desktop.tts.voice_store import AddedVoice
 
 _ENGINE = "qwen3"
@@ -117,7 +116,8 @@ def _ready_engines(paths: Paths, settings: Settings) -> set[str]:
 
 
 def _add(options: argparse.Namespace) -> int:
-    from kazeia_desktop.cli.voice_clip import read_clip
+    from kazeia_desktop.audio.voice_clip import read_clip
+    from kazeia_desktop.tts.voice_learning import encoder_for
     from kazeia_desktop.tts.voice_store import VoiceStore
 
     paths, settings = load_settings()
@@ -126,7 +126,7 @@ def _add(options: argparse.Namespace) -> int:
         raise UsageError("--consent is empty: say who agreed to be imitated, when and how.")
     store.check_free(options.name, options.replace)
     clip = read_clip(options.file)
-    encoder, model = _speaker_encoder(paths, settings)
+    encoder, model = encoder_for(paths, settings)
     voice = store.add(
         options.name, clip, options.consent, encoder, model, source=options.file.name, replace=options.replace
     )
@@ -143,31 +143,6 @@ def _add(options: argparse.Namespace) -> int:
     )
     print_text(told)
     return 0
-
-
-def _speaker_encoder(paths: Paths, settings: Settings) -> "tuple[SpeakerEncoder, str]":
-    """The encoder of the model that speaks, or else of another that has one, and that model's name."""
-    from kazeia_desktop.formats.voice_manifest import load_manifest
-    from kazeia_desktop.tts.speaker_encoder import SpeakerEncoder
-    from kazeia_desktop.tts.voice_store import own_voice_dir, own_voice_dirs
-
-    first = own_voice_dir(paths, settings)
-    if first is None:
-        raise ModelMissingError(
-            "Adding a voice needs Kazeia's own voice model: convert a Qwen3-TTS Base model with "
-            "`kazeia models convert SRC {folder}`.",
-            folder=str(paths.models_dir / "qwen3-tts"),
-        )
-    problem: KazeiaError | None = None
-    for folder in (first, *(other for other in own_voice_dirs(paths) if other != first)):
-        try:
-            encoder = SpeakerEncoder.load(folder, settings.tts.threads)
-        except ModelIncompatibleError as error:
-            problem = problem or error
-            continue
-        return encoder, load_manifest(folder).description.name
-    assert problem is not None
-    raise problem
 
 
 def _remove(options: argparse.Namespace) -> int:

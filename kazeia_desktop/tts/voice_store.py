@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kazeia_desktop.errors import (
     KazeiaError,
@@ -32,16 +31,26 @@ from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
+from kazeia_desktop.tts.voice_files import (
+    CLIP,
+    LARGEST_RECORD,
+    LONGEST_CONSENT,
+    LONGEST_NAME,
+    RATE_HZ,
+    RECORD,
+    Consent,
+    XVector,
+    as_float,
+    printable,
+    read_bytes,
+    read_clip,
+    read_record,
+    read_vector,
+    to_json,
+)
+from kazeia_desktop.tts.voice_files import AddedVoice as AddedVoice
 from kazeia_desktop.tts.voices import BUILT_IN
 
-RATE_HZ: Final = 24_000
-LONGEST_NAME: Final = 40
-LONGEST_CONSENT: Final = 2_000
-_RECORD: Final = "voice.json"
-_CLIP: Final = "clip.wav"
-_LARGEST_RECORD: Final = 1_000_000
-_LARGEST_CLIP: Final = 60 * RATE_HZ * 2 + 1024
-_WIDEST: Final = 65_536
 _TAKEN: Final = frozenset(
     {voice.name for voice in BUILT_IN}
     | {"auto", "none", "con", "prn", "aux", "nul"}
@@ -62,37 +71,6 @@ class Encoder(Protocol):
     def embed(self, audio: FloatArray) -> FloatArray:
         """(n,) float32 at 24 kHz -> (width,) float32."""
         ...
-
-
-class Consent(BaseModel):
-    """Who agreed, when and how: `text` as it was given, and when it was noted."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
-    text: str = Field(min_length=1, max_length=LONGEST_CONSENT)
-    noted: str = Field(max_length=40)
-
-
-class XVector(BaseModel):
-    """An x-vector on file: by which model (`fingerprint`: of its encoder), how wide, where."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
-    model: str = Field(min_length=1, max_length=200)
-    width: int = Field(ge=1, le=_WIDEST)
-    fingerprint: str = Field(default="", max_length=64)
-    file: str = Field(pattern=r"^xvector-[A-Za-z0-9._-]{1,100}\.npy$")
-
-
-class AddedVoice(BaseModel):
-    """A voice as voice.json has it. created: ISO 8601, UTC; source: name of the file that the clip came from."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
-    version: int = Field(default=1, ge=1, le=1)
-    name: str = Field(min_length=1, max_length=LONGEST_NAME)
-    created: str = Field(max_length=40)
-    consent: Consent
-    source: str = Field(max_length=300)
-    clip_seconds: float = Field(gt=0, le=60)
-    xvectors: list[XVector] = Field(max_length=100)
 
 
 class VoiceStore:
@@ -143,13 +121,13 @@ class VoiceStore:
         self.check_free(name, replace)
         pcm = np.clip(np.round(clip * 32768.0), -32768, 32767).astype("<i2")
         # From the samples as they are kept, so that computing it again gives the same voice.
-        vector = encoder.embed(_as_float(pcm))
+        vector = encoder.embed(as_float(pcm))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         voice = AddedVoice(
             name=name,
             created=now,
-            consent=Consent(text=_printable(consent), noted=now),
-            source=_printable(source)[:300],
+            consent=Consent(text=printable(consent), noted=now),
+            source=printable(source)[:300],
             clip_seconds=len(pcm) / RATE_HZ,
             xvectors=[_described(model_name, encoder)],
         )
@@ -157,13 +135,13 @@ class VoiceStore:
             self._folder.mkdir(parents=True, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=f".new-{name}-", dir=self._folder))  # readable by its owner only
             try:
-                with wave.open(str(made / _CLIP), "wb") as wav:
+                with wave.open(str(made / CLIP), "wb") as wav:
                     wav.setnchannels(1)
                     wav.setsampwidth(2)
                     wav.setframerate(RATE_HZ)
                     wav.writeframes(pcm.tobytes())
                 np.save(made / voice.xvectors[0].file, vector)
-                (made / _RECORD).write_text(_to_json(voice), "utf-8")
+                (made / RECORD).write_text(to_json(voice), "utf-8")
                 self._put(made, name)
             finally:
                 shutil.rmtree(made, ignore_errors=True)
@@ -175,9 +153,9 @@ class VoiceStore:
         for name in self._names():
             try:
                 voice = self.get(name)
-                _read_clip(self._folder / name, voice)
+                read_clip(self._folder / name, voice)
                 for vector in voice.xvectors:
-                    _read_vector(self._folder / name, vector)
+                    read_vector(self._folder / name, vector)
                 voices.append(voice)
             except KazeiaError as error:
                 problems.append(error)
@@ -190,7 +168,45 @@ class VoiceStore:
             SettingsError: there is no such voice; says which there are.
             ModelCorruptError: its voice.json is damaged or missing.
         """
-        return _read_record(self._there(name))
+        return read_record(self._there(name))
+
+    def clip(self, name: str) -> FloatArray:
+        """(n,) float32 at 24 kHz: the recording that a voice was made from.
+
+        Raises:
+            SettingsError, ModelCorruptError: as `get`, or the recording is damaged.
+        """
+        return read_clip(self._there(name), self.get(name))
+
+    def rename(self, name: str, new: str) -> AddedVoice:
+        """Give a voice another name; the settings that name it are the caller's.
+
+        Raises:
+            SettingsError: there is no such voice, the new name cannot be used or is taken, or the disk refuses.
+            ModelCorruptError: its voice.json is damaged.
+        """
+        folder, new = self._there(name), checked_name(new)
+        voice = read_record(folder)
+        if new == voice.name:
+            return voice
+        if new.casefold() != voice.name.casefold():
+            self.check_free(new)
+        voice = voice.model_copy(update={"name": new})
+        with self._telling(folder.name):
+            # A copy, put in place as a whole: a name in voice.json that is not the folder's would be damage.
+            made = Path(tempfile.mkdtemp(prefix=f".new-{new}-", dir=self._folder))
+            try:
+                for file in folder.iterdir():
+                    shutil.copyfile(file, made / file.name)
+                (made / RECORD).write_text(to_json(voice), "utf-8")
+                if new.casefold() == folder.name.casefold():  # one folder on Windows and macOS
+                    folder.replace(self._folder / f".old-{new}")
+                self._put(made, new)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+        if folder.exists() and folder.name != new and new.casefold() != folder.name.casefold():
+            self.remove(folder.name)
+        return voice
 
     def remove(self, name: str) -> Path:
         """Delete a voice with its clip and all that is left of it, damaged or not.
@@ -224,7 +240,7 @@ class VoiceStore:
         there = next((v for v in voice.xvectors if (v.model, v.width) == (model_name[:200], width)), None)
         if there is not None and (encoder is None or encoder.fingerprint == there.fingerprint):
             try:
-                return _read_vector(folder, there)
+                return read_vector(folder, there)
             except ModelCorruptError:
                 if encoder is None:
                     raise
@@ -237,21 +253,21 @@ class VoiceStore:
                 model=model_name,
                 width=width,
             )
-        vector = encoder.embed(_read_clip(folder, voice))
+        vector = encoder.embed(read_clip(folder, voice))
         with contextlib.suppress(OSError):  # it is computed again next time
             self._keep(folder, _described(model_name, encoder), vector)
         return vector
 
     def _keep(self, folder: Path, vector: XVector, values: FloatArray) -> None:
-        voice = _read_record(folder)
+        voice = read_record(folder)
         kept = [v for v in voice.xvectors if v.file != vector.file]
         new = folder / f".{vector.file}-{os.getpid()}"
         with new.open("wb") as file:
             np.save(file, values)
         new.replace(folder / vector.file)
-        record = folder / f".{_RECORD}-{os.getpid()}"
-        record.write_text(_to_json(voice.model_copy(update={"xvectors": [*kept, vector]})), "utf-8")
-        record.replace(folder / _RECORD)
+        record = folder / f".{RECORD}-{os.getpid()}"
+        record.write_text(to_json(voice.model_copy(update={"xvectors": [*kept, vector]})), "utf-8")
+        record.replace(folder / RECORD)
 
     def _there(self, name: str) -> Path:
         name = checked_name(name)
@@ -335,7 +351,7 @@ def checked_name(name: str) -> str:
     if not 1 <= len(composed) <= LONGEST_NAME or not known or not (kinds[0][0] == "L" or kinds[0] == "Nd"):
         raise SettingsError(
             "{name!r} cannot be a voice's name: take 1 to {longest} letters, digits, - or _, first a letter or digit.",
-            name=_printable(name)[:80],
+            name=printable(name)[:80],
             longest=LONGEST_NAME,
         )
     return composed
@@ -346,7 +362,7 @@ def own_voice_dirs(paths: Paths) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         for manifest in sorted(paths.models_dir.glob(f"*/{voice_manifest.FILE}")):
             try:
-                record = json.loads(_read_bytes(manifest, _LARGEST_RECORD))
+                record = json.loads(read_bytes(manifest, LARGEST_RECORD))
             except (ModelCorruptError, ValueError, RecursionError):
                 continue
             if isinstance(record, dict) and record.get("format") == voice_manifest.FORMAT:
@@ -373,10 +389,6 @@ def own_voice_dir(paths: Paths, settings: Settings) -> Path | None:
     return folder
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def _described(model_name: str, encoder: Encoder) -> XVector:
     return XVector(
         model=model_name[:200],
@@ -391,68 +403,3 @@ def _vector_file(model_name: str) -> str:
     clean = re.sub(r"[^A-Za-z0-9._-]", "-", model_name)[:80]
     mark = "" if clean == model_name else "-" + hashlib.sha256(model_name.encode()).hexdigest()[:8]
     return f"xvector-{clean}{mark}.npy"
-
-
-def _to_json(voice: AddedVoice) -> str:
-    return json.dumps(voice.model_dump(), indent=1, ensure_ascii=False) + "\n"
-
-
-def _damaged(file: Path, reason: object) -> ModelCorruptError:
-    return ModelCorruptError(
-        "The voice {name!r} is damaged ({file}: {reason}): remove it with `kazeia voices remove` and add it again.",
-        name=file.parent.name,
-        file=str(file),
-        reason=reason,
-    )
-
-
-def _read_bytes(file: Path, largest: int) -> bytes:
-    try:
-        if (size := file.stat().st_size) > largest:
-            raise _damaged(file, f"{size} > {largest}")
-        return file.read_bytes()
-    except OSError as error:
-        raise _damaged(file, error.strerror or str(error)) from error
-
-
-def _read_record(folder: Path) -> AddedVoice:
-    file = folder / _RECORD
-    try:
-        voice = AddedVoice.model_validate_json(_read_bytes(file, _LARGEST_RECORD))
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
-        raise _damaged(file, _printable(where)[:80] or "JSON") from error
-    if voice.name != folder.name:
-        raise _damaged(file, f"name {_printable(voice.name)}")
-    return voice
-
-
-def _read_clip(folder: Path, voice: AddedVoice) -> FloatArray:
-    file = folder / _CLIP
-    _read_bytes(file, _LARGEST_CLIP)
-    try:
-        with wave.open(str(file), "rb") as wav:
-            form = (wav.getnchannels(), wav.getsampwidth(), wav.getframerate())
-            raw = wav.readframes(wav.getnframes())
-    except (wave.Error, EOFError, OSError, RuntimeError) as error:  # RuntimeError: a chunk beyond the end
-        raise _damaged(file, str(error) or type(error).__name__) from error
-    if form != (1, 2, RATE_HZ) or len(raw) != 2 * round(voice.clip_seconds * RATE_HZ):
-        raise _damaged(file, f"{form}, {len(raw)}")
-    return _as_float(np.frombuffer(raw, "<i2"))
-
-
-def _read_vector(folder: Path, vector: XVector) -> FloatArray:
-    file = folder / vector.file
-    raw = _read_bytes(file, 4 * _WIDEST + 1024)
-    head, body = raw[: -4 * vector.width], raw[-4 * vector.width :]
-    # The header is compared, not evaluated.
-    if not head.startswith(b"\x93NUMPY") or b"'descr': '<f4'" not in head or b"(%d,)" % vector.width not in head:
-        raise _damaged(file, f"({vector.width},) float32")
-    values = np.frombuffer(body, "<f4").astype(np.float32)
-    if not np.isfinite(values).all():
-        raise _damaged(file, "nan")
-    return values
-
-
-def _as_float(pcm: "np.ndarray[tuple[int, ...], np.dtype[np.int16]]") -> FloatArray:
-    return pcm.astype(np.float32) / np.float32(32768.0)

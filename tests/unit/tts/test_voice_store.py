@@ -374,3 +374,30 @@ def test_own_voice_dir(tmp_path: Path) -> None:
     write_model(paths.models_dir / "zwei")
     assert own_voice_dir(paths, Settings()) == paths.models_dir / "qwen"
     assert [path.name for path in own_voice_dirs(paths)] == ["qwen", "zwei"]
+
+
+def test_a_renamed_voice_keeps_all_it_has(store: VoiceStore) -> None:
+    before = add(store)
+    vector = (store.folder_of("Marie") / "xvector-m.npy").read_bytes()
+    after = store.rename("Marie", "Ma-sœur")
+    assert after == before.model_copy(update={"name": "Ma-sœur"}) == store.get("Ma-sœur")
+    assert (store.folder_of("Ma-sœur") / "xvector-m.npy").read_bytes() == vector
+    assert everything(store) == ["Ma-sœur"]
+    np.testing.assert_array_equal(store.clip("Ma-sœur"), np.clip(np.round(CLIP * 32768), -32768, 32767) / 32768)
+
+
+def test_another_case_is_another_name_of_the_same_voice(store: VoiceStore) -> None:
+    add(store)
+    assert store.rename("Marie", "MARIE").name == "MARIE" and everything(store) == ["MARIE"]
+    assert store.rename("MARIE", "MARIE").name == "MARIE"
+
+
+def test_a_name_that_is_taken_or_cannot_be_is_refused_and_nothing_changes(store: VoiceStore) -> None:
+    add(store)
+    add(store, "Paul")
+    for new in ("paul", "ff_siwis", "a b", ""):
+        with pytest.raises(SettingsError):
+            store.rename("Marie", new)
+    with pytest.raises(SettingsError, match="choose"):
+        store.rename("Jeanne", "Anne")
+    assert everything(store) == ["Marie", "Paul"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from kazeia_desktop.audio.voice_clip import WARNINGS, Flaw, flaws_of, read_clip
 from kazeia_desktop.audio.wav import write_wav
-from kazeia_desktop.cli.voice_clip import read_clip
 from kazeia_desktop.errors import AudioFormatError
 from kazeia_desktop.frames import FloatArray
 from tests.fakes.speaker_network import voice_like
@@ -148,3 +148,35 @@ def test_other_content(content: bytes, told: str, tmp_path: Path) -> None:
 def test_no_file(tmp_path: Path) -> None:
     assert "no file" in refused(tmp_path / "none.flac")
     assert "no file" in refused(tmp_path)
+
+
+def spoken(seconds: float, noise: float = 0.001, gain: float = 1.0) -> FloatArray:
+    """Speech with a pause in every second, in noise."""
+    sound = voice_like(seconds) * gain
+    at = np.arange(len(sound))
+    sound[at % 24_000 > 18_000] = 0.0
+    hiss = np.random.default_rng(1).standard_normal(len(sound)).astype(np.float32)
+    return (sound + noise * hiss).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("samples", "flaws"),
+    [
+        (spoken(8.0), ()),
+        (spoken(2.0), (Flaw.TOO_SHORT,)),
+        (spoken(31.0), (Flaw.TOO_LONG,)),
+        (np.zeros(5 * 24_000, np.float32), (Flaw.SILENT,)),
+        (np.zeros(0, np.float32), (Flaw.TOO_SHORT, Flaw.SILENT)),
+        (np.full(5 * 24_000, 0.3, np.float32), (Flaw.SILENT,)),
+        (spoken(5.0, noise=0.0002, gain=0.005), (Flaw.LITTLE_SPEECH,)),
+        (spoken(5.0, noise=0.0001, gain=0.04), (Flaw.QUIET,)),
+        (spoken(5.0, noise=0.05), (Flaw.NOISY,)),
+        (np.clip(spoken(5.0) * 8, -1, 1), (Flaw.CLIPPED,)),
+    ],
+)
+def test_what_is_wrong_is_named(samples: FloatArray, flaws: tuple[Flaw, ...]) -> None:
+    assert flaws_of(samples, 24_000) == flaws
+
+
+def test_a_noisy_or_quiet_recording_may_be_kept() -> None:
+    assert set(WARNINGS) == {Flaw.NOISY, Flaw.QUIET}

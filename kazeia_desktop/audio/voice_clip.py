@@ -1,6 +1,7 @@
 """A file that is to become a voice: read, judged, at 24 kHz."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,26 @@ _FULL_SCALE: Final = 0.9995
 _CLIPPED_RUN: Final = 2
 """Samples in a row at full scale: one alone is a loud peak."""
 _MOST_CLIPPED: Final = 0.001
+_QUIET: Final = 10 ** (-38 / 20)
+"""RMS of the louder part of the speech: softer is understood, but little is left of a soft consonant."""
+_LEAST_OVER_NOISE: Final = 10 ** (20 / 20)
+"""How far speech stands above the pauses; a quiet room gives 30 to 50 dB."""
+
+
+class Flaw(StrEnum):
+    """What is wrong with a recording that is to become a voice."""
+
+    TOO_SHORT = "too_short"
+    TOO_LONG = "too_long"
+    SILENT = "silent"
+    LITTLE_SPEECH = "little_speech"
+    CLIPPED = "clipped"
+    QUIET = "quiet"
+    NOISY = "noisy"
+
+
+WARNINGS: Final = (Flaw.QUIET, Flaw.NOISY)
+"""Flaws with which a recording may still be kept."""
 
 
 def read_clip(path: Path) -> FloatArray:
@@ -87,9 +108,54 @@ def _check_length(path: Path, seconds: float) -> None:
         )
 
 
+def flaws_of(samples: FloatArray, rate_hz: int) -> tuple[Flaw, ...]:
+    """What is wrong with a recording, the worst first; empty when it is good.
+
+    Args:
+        samples: (n,) float32 mono in [-1, 1].
+    """
+    found: list[Flaw] = []
+    seconds = round(len(samples) / rate_hz, 1)
+    if seconds < SHORTEST_S:
+        found.append(Flaw.TOO_SHORT)
+    if seconds > LONGEST_S:
+        found.append(Flaw.TOO_LONG)
+    frames = _frame_rms(samples, rate_hz)
+    if not len(frames) or float(np.abs(_without_offset(samples)).max()) < _SILENT:
+        return (*found, Flaw.SILENT)
+    if _clipped_share(samples) > _MOST_CLIPPED:
+        found.append(Flaw.CLIPPED)
+    if _speech_s(frames) < min(_LEAST_SPEECH_S, seconds / 2):
+        return (*found, Flaw.LITTLE_SPEECH)
+    loud, pause = float(np.quantile(frames, 0.9)), float(np.quantile(frames, 0.05))
+    if loud < _QUIET:
+        found.append(Flaw.QUIET)
+    if loud < _LEAST_OVER_NOISE * pause:
+        found.append(Flaw.NOISY)
+    return tuple(found)
+
+
+def _without_offset(samples: FloatArray) -> FloatArray:
+    """A constant offset is silent."""
+    level: FloatArray = samples - np.float32(samples.mean(dtype=np.float64))
+    return level
+
+
+def _frame_rms(samples: FloatArray, rate_hz: int) -> FloatArray:
+    """(n,) float32: of every 20 ms."""
+    window = rate_hz // 50
+    level = _without_offset(samples) if len(samples) else samples
+    frames = level[: len(level) // window * window].reshape(-1, window)
+    rms: FloatArray = np.sqrt(np.mean(np.square(frames), axis=1), dtype=np.float32)
+    return rms
+
+
+def _speech_s(frames: FloatArray) -> float:
+    return float(np.count_nonzero(frames > _SPEECH)) / 50
+
+
 def _judge(path: Path, samples: FloatArray, rate_hz: int) -> None:
-    level = samples - samples.mean(dtype=np.float64).astype(np.float32)  # a constant offset is silent
-    if float(np.abs(level).max()) < _SILENT:
+    if float(np.abs(_without_offset(samples)).max()) < _SILENT:
         raise AudioFormatError("{path} is silent: check the microphone and record it again.", path=str(path))
     clipped = _clipped_share(samples)
     if clipped > _MOST_CLIPPED:
@@ -98,9 +164,7 @@ def _judge(path: Path, samples: FloatArray, rate_hz: int) -> None:
             path=str(path),
             percent=100 * clipped,
         )
-    window = rate_hz // 50
-    frames = level[: len(level) // window * window].reshape(-1, window)
-    loud_s = float(np.count_nonzero(np.sqrt(np.mean(np.square(frames), axis=1)) > _SPEECH)) / 50
+    loud_s = _speech_s(_frame_rms(samples, rate_hz))
     if loud_s < _LEAST_SPEECH_S:
         raise AudioFormatError(
             "{path} has only {seconds:.1f} s that are loud enough for speech: record it again, closer to the "
