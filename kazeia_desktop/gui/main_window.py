@@ -79,8 +79,9 @@ class MainWindow(QMainWindow):
         self.header = Header(words, tokens)
         self.stack = PageStack(self.chat, tokens)
         self._context = PageContext(
-            words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page
-        )
+            words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page,
+            self.change_all,
+        )  # fmt: skip
         self._build()
         self._connect()
         self._dress()
@@ -318,7 +319,17 @@ class MainWindow(QMainWindow):
         Raises:
             SettingsError: the value does not fit.
         """
-        changed = with_value(self._settings, key, value)
+        self.change_all({key: value})
+
+    def change_all(self, values: Mapping[str, Value]) -> None:
+        """Set several settings, which the engine takes over together.
+
+        Raises:
+            SettingsError: a value does not fit; none is set.
+        """
+        changed = self._settings
+        for key, value in values.items():
+            changed = with_value(changed, key, value)
         if changed != self._settings:
             self.panel.take(changed)
             self.apply(changed)

@@ -1,12 +1,13 @@
 """What every page has: a title, a way back, and the parts of the window that it may use."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.activity.record import Activity
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.jobs import Jobs
 from kazeia_desktop.gui.theme import GRID, Tokens
@@ -15,13 +16,16 @@ from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import Value
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
     """What a page may use of the window.
 
     settings: the newest. change: sets one setting ("section.field"), saves it and lets the engine take it over;
-    raises SettingsError where the value does not fit. show_page: opens another page by its name.
+    raises SettingsError where the value does not fit. show_page: opens another page by its name. activity: figures of
+    the turns since the window was opened.
     """
 
     words: Words
@@ -31,6 +35,10 @@ class PageContext:
     settings: Callable[[], Settings]
     change: Callable[[str, Value], None]
     show_page: Callable[[str], None]
+    activity: Activity = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activity", Activity(self.bridge))
 
 
 class Page(QWidget):
