@@ -80,6 +80,11 @@ class EngineBridge(QObject):
         self._slow = Lane("engine", self._unexpected)
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
+    @property
+    def engine(self) -> Engine | None:
+        """The engine that answers now, for a job that asks it for something that takes time; None while there is none."""
+        return self._engine
+
     # What the window calls; each returns at once
 
     def start(self) -> None:

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kazeia_desktop.events import Event, Notice
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
+
+if TYPE_CHECKING:
+    from kazeia_desktop.pipeline.errands import Errands
+    from kazeia_desktop.pipeline.remembering import Memory
 
 
 class Engine(Protocol):
@@ -25,6 +29,18 @@ class Engine(Protocol):
     def set_muted(self, muted: bool) -> None: ...
 
     def apply(self, settings: Settings) -> None: ...
+
+    def open_conversation(self, conversation: int) -> None: ...
+
+    def new_conversation(self) -> None: ...
+
+    def delete_conversation(self, conversation: int) -> None: ...
+
+    @property
+    def memory(self) -> "Memory | None": ...
+
+    @property
+    def errands(self) -> "Errands | None": ...
 
     @property
     def voice_name(self) -> str: ...

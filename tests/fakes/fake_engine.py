@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.events import (
     ClauseStarted,
+    ConversationOpened,
     Event,
     LoadProgress,
     Notice,
@@ -19,6 +20,8 @@ from kazeia_desktop.events import (
     UserText,
 )
 from kazeia_desktop.gui.engine import Choice, Host
+from kazeia_desktop.pipeline.errands import Errands
+from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings
 
@@ -50,6 +53,8 @@ class FakeEngine:
             "tts": "Kokoro, ff_siwis, CPU",
         }
         self.rest = State.LISTENING
+        self.memory: Memory | None = None
+        self.errands: Errands | None = None
         self._turn = 0
 
     def _call(self, *call: object) -> None:
@@ -93,6 +98,16 @@ class FakeEngine:
     def apply(self, settings: Settings) -> None:
         self._call("apply", settings)
         self.settings = settings
+
+    def open_conversation(self, conversation: int) -> None:
+        self._call("open_conversation", conversation)
+
+    def new_conversation(self) -> None:
+        self._call("new_conversation")
+        self.emit(ConversationOpened(None, ""))
+
+    def delete_conversation(self, conversation: int) -> None:
+        self._call("delete_conversation", conversation)
 
     # What the test lets happen
 
