@@ -3,6 +3,7 @@
 import itertools
 import logging
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from PySide6.QtCore import Qt, Slot

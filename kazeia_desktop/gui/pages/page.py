@@ -1,7 +1,8 @@
 """What every page has: a title, a way back, and the parts of the window that it may use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
@@ -24,7 +25,8 @@ class PageContext:
     """What a page may use of the window.
 
     settings: the newest. change: sets one setting ("section.field"), saves it and lets the engine take it over;
-    raises SettingsError where the value does not fit. show_page: opens another page by its name. activity: figures of
+    raises SettingsError where the value does not fit. show_page: opens another page by its name. change_all: sets
+    several settings, which the engine takes over together. activity: figures of
     the turns since the window was opened.
     """
 
@@ -35,10 +37,19 @@ class PageContext:
     settings: Callable[[], Settings]
     change: Callable[[str, Value], None]
     show_page: Callable[[str], None]
+    change_all: Callable[[Mapping[str, Value]], None]
     activity: Activity = field(init=False)
+    _shared: dict[type, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "activity", Activity(self.bridge))
+
+    def shared(self, kind: type[T], make: Callable[[], T]) -> T:
+        """The one object of `kind` that all pages of this window use; made when it is first asked for."""
+        found = self._shared.get(kind)
+        if not isinstance(found, kind):
+            found = self._shared[kind] = make()
+        return found
 
 
 class Page(QWidget):
