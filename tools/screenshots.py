@@ -68,6 +68,12 @@ SHOTS = (
     Shot("speaking", "light", scale=2),
     Shot("speaking", "light", width=800, height=1100),
     Shot("settings", "dark", width=800, height=1100),
+    Shot("activity", "light", width=1280, height=800),
+    Shot("activity", "dark", "en", width=1280, height=800),
+    Shot("activity", "light", width=800, height=1100),
+    Shot("activity", "light", scale=2),
+    Shot("log", "dark", width=1280, height=800),
+    Shot("log", "light", "en", width=800, height=1100),
 )
 
 
@@ -257,6 +263,66 @@ def scene_settings(window, host, let, shot) -> None:  # noqa: ANN001
         let(0.2)
         bar = window.panel._scroll.verticalScrollBar()
         bar.setValue(bar.value() + 420)
+
+
+def scene_activity(window, host, let, shot) -> None:  # noqa: ANN001
+    """Forty turns like those of a small machine, and half a minute of load."""
+    import random
+
+    from kazeia_desktop.events import TurnEnded, TurnStarted
+
+    _begin(window, host, let)
+    by_chance = random.Random(1)
+    middles = {
+        "endpoint_ms": 640, "stt_ms": 420, "llm_ttft_ms": 110, "first_clause_ms": 330, "tts_ttfa_ms": 380,
+        "first_audio_ms": 1800, "total_ms": 6200, "talker_ms": 26, "code_predictor_ms": 17, "codec_ms": 14,
+    }  # fmt: skip
+    for turn in range(1, 41):
+        typed = turn % 4 == 0
+        metrics = {name: round(ms * by_chance.lognormvariate(0.0, 0.22), 1) for name, ms in middles.items()}
+        if typed:
+            metrics["endpoint_ms"] = metrics["stt_ms"] = None
+        metrics["tts_rtf"] = round(by_chance.uniform(0.7, 0.85), 3)
+        host.engine.emit(TurnStarted(turn, typed))
+        host.engine.emit(TurnEnded(turn, "", "interrupted" if turn % 7 == 0 else "done", metrics))
+    let(0.2)
+    window.show_page("activity")
+    load = window.pages["activity"].load
+    before_s = time.time() - 290
+    for second in range(289):
+        load.memory.plot.add(before_s + second, 610 + 3 * by_chance.random() + 90 * (second > 120))
+        load.cpu.plot.add(before_s + second, 4 + 150 * (second % 60 in range(8, 16)) * by_chance.random())
+    load._tell()
+
+
+def scene_log(window, host, let, shot) -> None:  # noqa: ANN001
+    """The lower end of the page, with a log."""
+    scene_activity(window, host, let, shot)
+    page = window.pages["activity"]
+    page.log._file = Path(tempfile.mkdtemp()) / "kazeia.log"
+    page.log._file.write_text(
+        "".join(
+            f"2026-11-30 09:{minute:02d}:12,480 {level:<7} {thread} kazeia_desktop.{name}: {text}\n"
+            for minute, (level, thread, name, text) in enumerate(
+                4
+                * (
+                    ("INFO", "engine", "llm.opening", "opened qwen2.5-coder-0.5b on the CPU in 0.6 s"),
+                    ("INFO", "tts", "tts.qwen3_measure", "generator 2, codec 2: RTF 0.78"),
+                    ("WARNING", "listen", "audio.capture", "the microphone went away; the default takes over"),
+                    ("INFO", "listen", "audio.capture", "listening at 48000 Hz"),
+                    ("ERROR", "llm", "pipeline.conversation", "the stage llm failed: RuntimeError"),
+                )
+            )
+        ),
+        "utf-8",
+    )
+    page.log.refresh()
+    let(0.4)
+    page.log.told.setText(
+        page.context.words.tr("The file is {path}.", path="/home/jeanne/.local/state/kazeia/kazeia.log")
+    )
+    bar = page.scroll_area.verticalScrollBar()
+    bar.setValue(bar.maximum())
 
 
 if __name__ == "__main__":

@@ -142,6 +142,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QLabel#kazeiaName {{ color: {t.kazeia}; font-size: {SMALL_PX}px; font-weight: 600; }}
     QLabel#messageText {{ border: 1px solid transparent; border-radius: 4px; }}
     QLabel#messageText:focus {{ border: 1px solid {t.outline}; }}
+    QFrame#card {{ background: {t.surface}; border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
     QFrame#banner {{ background: {t.error_ground}; border: 1px solid {t.error}; border-radius: {RADIUS}px; }}
     QPushButton, QToolButton {{
         min-height: {inner}px; border: 1px solid {t.outline}; border-radius: {RADIUS}px;
@@ -194,11 +195,25 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}
     QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent; }}
     QCheckBox:focus {{ border: 2px solid {t.text}; }}
+    QTableView {{
+        background: {t.surface}; alternate-background-color: {t.ground}; border: 1px solid {t.outline};
+        border-radius: {RADIUS}px; selection-background-color: {t.hover}; selection-color: {t.text};
+    }}
+    QTableView:focus {{ border: 2px solid {t.text}; }}
+    QTableView::item {{ padding: 0 {GRID}px; border: none; }}
+    QHeaderView {{ background: transparent; }}
+    QHeaderView::section {{
+        background: transparent; color: {t.quiet}; font-size: {SMALL_PX}px; border: none;
+        border-bottom: 1px solid {t.line}; padding: {GRID}px;
+    }}
     QProgressBar {{ background: {t.line}; border: none; min-height: 4px; max-height: 4px; border-radius: 2px; }}
     QProgressBar::chunk {{ background: {t.text}; border-radius: 2px; }}
     QToolTip {{ background: {t.surface}; color: {t.text}; border: 1px solid {t.outline}; padding: 4px; }}
     QScrollBar:vertical {{ background: transparent; width: {16 if touch else 12}px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {t.outline}; border-radius: 3px; min-height: 32px; margin: 2px 3px; }}
-    QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; }}
+    QScrollBar:horizontal {{ background: transparent; height: {16 if touch else 12}px; margin: 0; }}
+    QScrollBar::handle:horizontal {{ background: {t.outline}; border-radius: 3px; min-width: 32px; margin: 3px 2px; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0; }}
+    QAbstractScrollArea::corner {{ background: transparent; border: none; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
     """

@@ -47,6 +47,11 @@ def translate(template: str, language: str, /, **values: object) -> str:
     return sentence.format(**values) if values else sentence
 
 
+def is_known(template: str) -> bool:
+    """Whether `template` is a sentence of Kazeia's own: every one of them has its French."""
+    return template in _catalogue("fr")
+
+
 def system_language() -> str:
     """ "fr" where the system's locale is French, else "en"."""
     spoken = (os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or "") or (

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.activity.record import Activity
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.jobs import Jobs
 from kazeia_desktop.gui.theme import GRID, Tokens
@@ -25,7 +26,8 @@ class PageContext:
 
     settings: the newest. change: sets one setting ("section.field"), saves it and lets the engine take it over;
     raises SettingsError where the value does not fit. show_page: opens another page by its name. change_all: sets
-    several settings, which the engine takes over together.
+    several settings, which the engine takes over together. activity: figures of
+    the turns since the window was opened.
     """
 
     words: Words
@@ -36,7 +38,11 @@ class PageContext:
     change: Callable[[str, Value], None]
     show_page: Callable[[str], None]
     change_all: Callable[[Mapping[str, Value]], None]
+    activity: Activity = field(init=False)
     _shared: dict[type, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activity", Activity(self.bridge))
 
     def shared(self, kind: type[T], make: Callable[[], T]) -> T:
         """The one object of `kind` that all pages of this window use; made when it is first asked for."""

@@ -18,7 +18,13 @@ class Entry:
     make: Callable[[PageContext, Tokens], Page]
 
 
-PAGES: Final[tuple[Entry, ...]] = ()
+def _activity(context: PageContext, tokens: Tokens) -> Page:
+    from kazeia_desktop.gui.pages.activity_page import ActivityPage
+
+    return ActivityPage(context, tokens)
+
+
+PAGES: Final[tuple[Entry, ...]] = (Entry("activity", lambda words: words.tr("Activity"), _activity),)
 
 
 def entry(name: str) -> Entry:
