@@ -123,6 +123,11 @@ class EngineBridge(QObject):
         """End the utterance that is being spoken."""
         self.command(lambda engine: engine.send_now())
 
+    @property
+    def muted(self) -> bool:
+        """Whether the microphone was last closed."""
+        return self._muted
+
     def set_muted(self, muted: bool) -> None:
         """Close or open the microphone; also of the engine that is still loading."""
         self._muted = muted
