@@ -115,11 +115,40 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A turn of a kept conversation: what was said, and what was heard as the answer."""
+
+    turn_id: int
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationOpened:
-    """What is said from now on belongs to this kept conversation; id None: to a new one."""
+    """What is said from now on belongs to this kept conversation; id None: to a new one.
+
+    exchanges: what was said in it before, oldest first, each with an id among this engine's turns.
+    """
 
     id: int | None
     title: str
+    exchanges: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsRemoved:
+    """The turns `first` to `last` are forgotten: the user deleted them, or asks anew from `first` on."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStarted:
+    """Turn `turn_id` says the reply of turn `of` once more; its TurnEnded tells when that is over."""
+
+    turn_id: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,5 +174,7 @@ Event = (
     | Notice
     | Failed
     | ConversationOpened
+    | TurnsRemoved
+    | ReplayStarted
     | SettingChanged
 )

@@ -120,6 +120,16 @@ class ChatSession(Protocol):
         """
         ...
 
+    def forget(self, first: int, end: int) -> None:
+        """Take whole exchanges out of the history: the messages `first` up to, without, `end`.
+
+        What was computed of the messages before them stays.
+
+        Raises:
+            IndexError: `first` is no message of the user's, or between them are no whole exchanges.
+        """
+        ...
+
     @property
     def history(self) -> list[Message]:
         """The messages of user and assistant in turn, without the system's; a copy."""

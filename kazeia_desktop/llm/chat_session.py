@@ -215,6 +215,15 @@ class LlamaChatSession:
             elif not self._model.closed:
                 self._history[-1] = shortened(self._history[-1], heard.strip(), self._model.vocabulary)
 
+    def forget(self, first: int, end: int) -> None:
+        """See ChatSession."""
+        with self._lock:
+            self._settle()
+            roles = [message.role for message in self._history[first:end]]
+            if not 0 <= first < end <= len(self._history) or roles != ["user", "assistant"] * ((end - first) // 2):
+                raise IndexError(f"no whole exchanges from {first} to {end}")
+            del self._history[first:end]
+
     @property
     def history(self) -> list[Message]:
         """See ChatSession. From any thread; an answer enters it when it has ended."""

@@ -5,9 +5,9 @@ import functools
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -42,6 +42,7 @@ class Said:
     role: str
     text: str
     said_s: float
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class ConversationStore:
     def messages(self, conversation: int) -> list[Said]:
         """What was said in a conversation, in order. Raises StorageError as `get`."""
         self.get(conversation)
-        of = "SELECT role, text, said_s FROM messages WHERE conversation = ? ORDER BY id"
+        of = "SELECT role, text, said_s, id FROM messages WHERE conversation = ? ORDER BY id"
         return self._read(lambda c: [Said(*row) for row in c.execute(of, (conversation,))], [])
 
     def search(self, text: str, limit: int = 50) -> list[Found]:
@@ -121,7 +122,14 @@ class ConversationStore:
 
     # Writing
 
-    def add(self, conversation: int | Future[int] | None, question: str, answer: str, language: str) -> Future[int]:
+    def add(
+        self,
+        conversation: int | Future[int] | None,
+        question: str,
+        answer: str,
+        language: str,
+        rows: list[int] | None = None,
+    ) -> Future[int]:
         """Keep an exchange; an empty answer is left out. The first words become the title where there is none.
 
         Returns at once; the id of the conversation that has it comes, or a StorageError, which is told too.
@@ -129,11 +137,13 @@ class ConversationStore:
         Args:
             conversation: its id, or what an earlier `add` returned. None, one that was deleted meanwhile, or one that
                 could not be written: a new one.
+            rows: gets the ids of the messages when they are written, for `remove`.
         """
         now_s = self._now()
 
         def write(connection: sqlite3.Connection) -> int:
             id = _known(conversation) or 0
+            written: list[int] = []
             with transaction(connection):
                 row = connection.execute("SELECT title FROM conversations WHERE id = ?", (id,)).fetchone()
                 if row is None:
@@ -141,17 +151,48 @@ class ConversationStore:
                     id, row = int(connection.execute(new, (language, now_s, now_s)).lastrowid or 0), ("",)
                 for role, text in ((USER, question), (ASSISTANT, answer)):
                     if text:
-                        connection.execute(
+                        added = connection.execute(
                             "INSERT INTO messages(conversation, role, text, folded, said_s) VALUES (?, ?, ?, ?, ?)",
                             (id, role, text, folded(text), now_s),
                         )
+                        written.append(int(added.lastrowid or 0))
                 connection.execute(
                     "UPDATE conversations SET changed_s = ?, title = ? WHERE id = ?",
                     (now_s, row[0] or title_of(question), id),
                 )
+            if rows is not None:
+                rows[:] = written
             return id
 
         return self._write(write, self._told)
+
+    def remove(self, messages: Sequence[Sequence[int]]) -> None:
+        """Remove messages so that none of them is left in the file; returns at once, faults are told.
+
+        A conversation without messages goes; a title that was made of what is removed is made anew.
+
+        Args:
+            messages: the `rows` of calls of `add`, or ids of `Said`.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            ids = [(id,) for some in messages for id in some]
+            with transaction(connection):
+                touched = {row[0] for id in ids for row in connection.execute(_CONVERSATION_OF, id)}
+                before = {conversation: _first_words(connection, conversation) for conversation in touched}
+                connection.executemany("DELETE FROM messages WHERE id = ?", ids)
+                for conversation, (title, first) in before.items():
+                    _, now_first = _first_words(connection, conversation)
+                    if not connection.execute(_ANY_OF, (conversation,)).fetchone():
+                        connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
+                    elif title == title_of(first) and now_first != first:
+                        set_title = "UPDATE conversations SET title = ? WHERE id = ?"
+                        connection.execute(set_title, (title_of(now_first), conversation))
+            if touched:
+                _forget(connection)
+
+        with contextlib.suppress(RuntimeError):  # closed
+            self._write(write, self._told)
 
     def rename(self, conversation: int, title: str) -> None:
         """Give it another title. Raises StorageError: an empty title, or no such conversation."""
@@ -248,6 +289,18 @@ FROM conversations c"""
 _SUMMARIES: Final = f"{_SELECT} ORDER BY c.changed_s DESC, c.id DESC"
 
 
+_CONVERSATION_OF: Final = "SELECT conversation FROM messages WHERE id = ?"
+_ANY_OF: Final = "SELECT 1 FROM messages WHERE conversation = ? LIMIT 1"
+
+
+def _first_words(connection: sqlite3.Connection, conversation: int) -> tuple[str, str]:
+    """The title, and the first that the user said."""
+    title = connection.execute("SELECT title FROM conversations WHERE id = ?", (conversation,)).fetchone()
+    first = "SELECT text FROM messages WHERE conversation = ? AND role = 'user' ORDER BY id LIMIT 1"
+    said = connection.execute(first, (conversation,)).fetchone()
+    return ("" if title is None else title[0]), ("" if said is None else said[0])
+
+
 def _summary(row: tuple[int, str, str, float, float, int]) -> Summary:
     return Summary(*row)
 
@@ -311,10 +364,15 @@ def title_of(text: str) -> str:
 
 def exchanges(said: list[Said]) -> Iterator[tuple[str, str]]:
     """Questions with their answers, as a model remembers them; a question without an answer is left out."""
-    question = ""
+    return ((question.text, answer.text) for question, answer in paired(said))
+
+
+def paired(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
+    """The messages of each exchange; see `exchanges`."""
+    question: Said | None = None
     for message in said:
         if message.role == USER:
-            question = message.text
-        elif question:
-            yield question, message.text
-            question = ""
+            question = message
+        elif question is not None:
+            yield question, message
+            question = None

@@ -1,6 +1,7 @@
 """What is said, on its way into the store: only whole turns, only what was heard, only when it is wanted."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Final
 
@@ -27,6 +28,7 @@ class Recorder:
         self._current: Future[int] | None = None
         self._asked: UserText | None = None
         self._whole = True
+        self._rows: dict[int, Sequence[int]] = {}  # turn -> its messages in the store, once they are written
 
     @property
     def current(self) -> int | None:
@@ -49,14 +51,29 @@ class Recorder:
                 self._keeps = keeps
                 self._current = self._asked = None
 
-    def switch(self, conversation: int | None) -> None:
-        """Go on with a kept conversation, or with a new one."""
+    def switch(self, conversation: int | None, rows: Mapping[int, Sequence[int]] | None = None) -> None:
+        """Go on with a kept conversation, or with a new one.
+
+        Args:
+            rows: turn -> ids of its messages, of what was said in it before.
+        """
         with self._lock:
             self._current = self._asked = None
             self._whole = True
+            self._rows = dict(rows or {})
             if conversation is not None:
                 self._current = Future()
                 self._current.set_result(conversation)
+
+    def remove(self, first: int, last: int) -> None:
+        """The turns `first` to `last` are kept no longer, also when they end only now."""
+        gone = range(first, last + 1)
+        with self._lock:
+            if self._asked is not None and self._asked.turn_id in gone:
+                self._asked = None
+            rows = [self._rows.pop(turn) for turn in list(self._rows) if turn in gone]
+            if rows:
+                self._store.remove(rows)
 
     def hear(self, event: Event) -> None:
         """Take notice of an event; returns at once.
@@ -74,6 +91,7 @@ class Recorder:
                     self._keep(asked, event.reply.strip())
 
     def _keep(self, asked: UserText, reply: str) -> None:
-        self._current = self._store.add(
-            self._current, asked.text, reply, asked.language
-        )  # faults are told by the store
+        rows: list[int] = []
+        self._rows[asked.turn_id] = rows
+        # Faults are told by the store.
+        self._current = self._store.add(self._current, asked.text, reply, asked.language, rows)

@@ -4,8 +4,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
 from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
@@ -13,6 +12,8 @@ from kazeia_desktop.frames import Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.tools.base import Tools
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.items import Amend, Forget, PartT, Prompt, Reload, Saying, WithSession, Work
+from kazeia_desktop.pipeline.ledger import Ledger
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
@@ -21,48 +22,11 @@ from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.text.clause_splitter import ClauseSplitter
 from kazeia_desktop.text.normalizer import normalize
 from kazeia_desktop.text.think_filter import ThinkFilter
-from kazeia_desktop.tts.base import SpeechSynthesizer
 
 _log = logging.getLogger(__name__)
 
 _PAUSE_S: Final = 2.0
 """Without a turn, before the session works ahead."""
-
-PartT = TypeVar("PartT")
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What the user said or typed, on its way to the model."""
-
-    turn_id: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Amend:
-    """The turn was interrupted; `heard` is what stays of its reply."""
-
-    turn_id: int
-    heard: str
-
-
-@dataclass(frozen=True, slots=True)
-class WithSession:
-    """Something to do with the session between two replies, in the session's own thread."""
-
-    do: Callable[[ChatSession], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Reload(Generic[PartT]):
-    """Replace the stage's model. Made in the stage's own thread: nothing else uses it meanwhile.
-
-    make: loads the new one; raises a KazeiaError where it cannot. undo: loads the one before.
-    """
-
-    make: Callable[[], PartT]
-    undo: Callable[[], PartT]
 
 
 def reloaded(desk: TurnDesk, old_close: Callable[[], None], reload: Reload[PartT]) -> PartT:
@@ -85,7 +49,7 @@ class RecognizeStage:
         self,
         desk: TurnDesk,
         inbox: Channel[Utterance | Reload[SpeechRecognizer]],
-        prompts: "Channel[Prompt | Amend | WithSession | Reload[ChatSession]]",
+        prompts: Channel[Work],
         recognizer: SpeechRecognizer,
         is_echo: Callable[[Utterance, str], bool],
         give_up: Callable[[Turn, str], None],
@@ -139,7 +103,7 @@ class ReplyStage:
     def __init__(
         self,
         desk: TurnDesk,
-        inbox: Channel[Prompt | Amend | WithSession | Reload[ChatSession]],
+        inbox: Channel[Work],
         deltas: Channel[TextDelta],
         session: ChatSession,
         fail: Callable[[Turn, KazeiaError, str], None],
@@ -156,6 +120,7 @@ class ReplyStage:
         self._answered = 0  # the last turn that entered the session's history
         self._by_model = True  # not by a tool
         self._undo: Callable[[], None] | None = None  # what a tool did in that turn
+        self._ledger = Ledger()
         self._told_full = False
         self._may_rest = False  # something has happened since the last rest
 
@@ -176,10 +141,15 @@ class ReplyStage:
                         self._amend(item.heard)
                 elif isinstance(item, WithSession):
                     self._do(item)
-                elif (turn := self._desk.turn(item.turn_id)) is not None:
-                    self._reply(turn, item.text)
+                elif isinstance(item, Forget):
+                    self._forget(item.first, item.last)
+                else:
+                    if item.replaces:  # also when it was interrupted meanwhile: its place is known to be gone
+                        self._forget(item.replaces, item.turn_id - 1)
+                    if (turn := self._desk.turn(item.turn_id)) is not None:
+                        self._reply(turn, item.text)
 
-    def _next(self) -> Prompt | Amend | WithSession | Reload[ChatSession]:
+    def _next(self) -> Work:
         """What comes next; in a pause the session works ahead."""
         while self._may_rest:
             try:
@@ -197,19 +167,37 @@ class ReplyStage:
 
     def _amend(self, heard: str) -> None:
         self.session.amend_last_reply(heard)
-        if not heard and self._undo is not None:  # the question goes on, or was withdrawn
+        if not heard:  # the question goes on, or was withdrawn
+            self._ledger.drop(self._answered, self._answered)
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """What a tool did in the last turn."""
+        if self._undo is not None:
             self._undo()
         self._undo = None
 
+    def _forget(self, first: int, last: int) -> None:
+        span = self._ledger.span(self.session.history, first, last)
+        if span is not None:
+            self.session.forget(*span)
+        self._ledger.drop(first, last)
+        if first <= self._answered <= last:
+            self._take_back()
+            self._answered = 0
+        if self._memory is not None:
+            self._memory.removed()
+
     def _do(self, item: WithSession) -> None:
         try:
-            item.do(self.session)
+            self._ledger.replace(item.do(self.session))
         except KazeiaError as error:
             self._desk.fail(error, "")
         self._answered, self._undo = 0, None
 
     def _reply(self, turn: Turn, text: str) -> None:
         self._answered, self._undo = turn.id, None
+        self._ledger.add(turn.id, text)
         self._told_full = self._told_full and bool(self.session.history)
         turn.marks.set("prompt", time.monotonic())
         try:
@@ -265,7 +253,7 @@ class SplitStage:
         self,
         desk: TurnDesk,
         inbox: Channel[TextDelta],
-        clauses: Channel[Clause | Reload[SpeechSynthesizer]],
+        clauses: Channel[Saying],
         remember: Callable[[Clause], None],
         settings: TtsSettings,
     ) -> None:

@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kazeia_desktop.errors import InferenceError, KazeiaError
-from kazeia_desktop.events import Event, Notice, ReplyDelta, SettingChanged, State, UserText
+from kazeia_desktop.events import ConversationOpened, Event, Notice, ReplyDelta, SettingChanged, State, UserText
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
-from kazeia_desktop.pipeline.answering import Amend, Prompt, RecognizeStage, Reload, ReplyStage, SplitStage, WithSession
+from kazeia_desktop.pipeline.answering import RecognizeStage, ReplyStage, SplitStage
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.errands import Errands
 from kazeia_desktop.pipeline.heard import heard_text, is_echo
+from kazeia_desktop.pipeline.items import Amend, Prompt, Reload, Saying, WithSession, Work
 from kazeia_desktop.pipeline.listening import ListenStage
 from kazeia_desktop.pipeline.parts import Parts
 from kazeia_desktop.pipeline.remembering import Memory
+from kazeia_desktop.pipeline.reply_audio import ReplyAudio
+from kazeia_desktop.pipeline.revising import Lines, Reviser
 from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
@@ -29,11 +32,12 @@ from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.settings.schema import Apply, Section, Settings, shown_of
 from kazeia_desktop.settings.store import with_value
 from kazeia_desktop.stt.base import SpeechRecognizer
-from kazeia_desktop.tts.base import SpeechSynthesizer
 
 _log = logging.getLogger(__name__)
 
 _JOIN_S: Final = 10.0
+_COMMANDS: Final = 64
+"""What may wait for the language model, while it is loaded anew for example, before whoever asks waits too."""
 _ECHO_TAIL_S: Final = 1.5
 """Own speech heard back arrives while it plays or shortly after."""
 _MAX_RESTARTS: Final = 3
@@ -45,7 +49,14 @@ class Conversation:
     def __init__(self, parts: Parts, settings: Settings, emit: Callable[[Event], None]) -> None:
         self._parts = parts
         self._settings = settings
-        self._desk = TurnDesk(emit if parts.memory is None else parts.memory.before(emit))
+        self._audio = ReplyAudio()
+        listener = emit if parts.memory is None else parts.memory.before(emit)
+
+        def listen(event: Event) -> None:
+            self._reviser.hear(event)
+            listener(event)
+
+        self._desk = TurnDesk(listen)
         self._restarts = 0
         self._closed = False
         self._apply_lock = threading.Lock()
@@ -54,12 +65,17 @@ class Conversation:
         self._echo: tuple[str, float] = ("", 0.0)  # what was spoken last, until when
 
         self._utterances: Channel[Utterance | Reload[SpeechRecognizer]] = Channel(4)
-        self._prompts: Channel[Prompt | Amend | WithSession | Reload[ChatSession]] = Channel(16)
+        self._prompts: Channel[Work] = Channel(_COMMANDS)
         self._deltas: Channel[TextDelta] = Channel(64)
-        self._to_speak: Channel[Clause | Reload[SpeechSynthesizer]] = Channel(8)
+        self._to_speak: Channel[Saying] = Channel(8)
         self._watched: Channel[Turn] = Channel(4)
 
         desk = self._desk
+        speaks = parts.sink is not None and parts.synthesizer is not None
+        lines = Lines(self._prompts, self._deltas, self._to_speak if speaks else None)
+        self._reviser = Reviser(
+            desk, lines, self._audio, parts.memory, self._interrupt, lambda: self._settings.llm.language
+        )
         self._listen: ListenStage | None = None
         if parts.source is not None and parts.detector is not None:
             self._listen = ListenStage(
@@ -78,8 +94,9 @@ class Conversation:
         )
         self._split = SplitStage(desk, self._deltas, self._to_speak, self._remember, settings.tts)
         self._speak = SpeakStage(
-            desk, self._to_speak, self._watched, parts.synthesizer, parts.sink, self._finish, self._fail_turn
-        )
+            desk, self._to_speak, self._watched, parts.synthesizer, parts.sink, self._finish, self._fail_turn,
+            self._remember, self._audio,
+        )  # fmt: skip
         self._workers = [
             self._worker("stt", self._recognize.run),
             self._worker("llm", self._reply.run),
@@ -164,6 +181,26 @@ class Conversation:
             self._deltas.put(TextDelta(turn.id, "", last=True))
         return True
 
+    def regenerate(self) -> None:
+        """Answer the last question once more; see Reviser."""
+        if not self._closed:
+            self._reviser.regenerate()
+
+    def edit(self, turn_id: int, text: str) -> None:
+        """Ask something else in the place of a turn, which is forgotten with all after it; see Reviser."""
+        if not self._closed:
+            self._reviser.edit(turn_id, text)
+
+    def delete_turn(self, turn_id: int) -> None:
+        """Forget a turn, also where it is kept; see Reviser."""
+        if not self._closed:
+            self._reviser.delete_turn(turn_id)
+
+    def replay(self, turn_id: int, text: str = "") -> None:
+        """Say a reply once more; see Reviser."""
+        if not self._closed:
+            self._reviser.replay(turn_id, text)
+
     @property
     def memory(self) -> Memory | None:
         """What is kept of conversations; None where nothing can be."""
@@ -177,13 +214,28 @@ class Conversation:
     def open_conversation(self, conversation: int) -> None:
         """Go on with a kept conversation. ConversationOpened tells when it is done, Failed when it cannot be."""
         memory = self._parts.memory
-        if memory is not None:
-            self._with_session(lambda session: memory.open(conversation, session))
+        if memory is None:
+            return
+
+        def open_it(session: ChatSession) -> list[tuple[int, str]]:
+            opened = memory.open(conversation, session, self._desk.reserve)
+            self._desk.emit(opened)
+            return [(one.turn_id, one.question) for one in opened.exchanges]
+
+        self._with_session(open_it)
 
     def new_conversation(self) -> None:
         """Forget what was said and begin anew; what was kept stays. ConversationOpened tells when it is done."""
         memory = self._parts.memory
-        self._with_session((lambda session: session.reset()) if memory is None else memory.begin)
+
+        def begin(session: ChatSession) -> list[tuple[int, str]]:
+            if memory is None:
+                session.reset()
+            opened = ConversationOpened(None, "") if memory is None else memory.begin(session)
+            self._desk.emit(opened)
+            return []
+
+        self._with_session(begin)
 
     def delete_conversation(self, conversation: int) -> None:
         """Delete a kept conversation for good; when it is the one that grows now, the session forgets it too.
@@ -198,7 +250,7 @@ class Conversation:
             if grows:
                 self.new_conversation()
 
-    def _with_session(self, do: Callable[[ChatSession], None]) -> None:
+    def _with_session(self, do: Callable[[ChatSession], list[tuple[int, str]]]) -> None:
         self.interrupt()
         with contextlib.suppress(ChannelClosed):
             self._prompts.put(WithSession(do))
@@ -290,6 +342,7 @@ class Conversation:
         if not self._desk.claim(turn):
             return True
         heard = self._heard_of(turn)
+        self._audio.end(turn.id, () if sink is None else sink.heard(turn.id))
         with contextlib.suppress(ChannelClosed, TimeoutError):  # closing: no history is left to amend
             self._prompts.put(Amend(turn.id, heard), timeout_s=0.0 if self._closed else None)
         self._spoke(turn, heard)
@@ -310,6 +363,7 @@ class Conversation:
             turn.marks.set("first_audio", first)
         if self._desk.claim(turn):
             reply = " ".join(text.strip() for _, text in sorted(self._texts_of(turn.id).items()) if text.strip())
+            self._audio.end(turn.id)
             self._spoke(turn, reply)
             self._desk.close_turn(turn, reply, "done")
 

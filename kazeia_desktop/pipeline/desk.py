@@ -49,6 +49,17 @@ class TurnDesk:
             self.emit(TurnStarted(turn.id, typed))
         return turn
 
+    def reserve(self, n: int) -> int:
+        """Ids for `n` turns that were before this engine; the first of them."""
+        with self._lock:
+            first, self._last_id = self._last_id + 1, self._last_id + n
+            return first
+
+    @property
+    def last_id(self) -> int:
+        """Of the newest turn; 0 before the first."""
+        return self._last_id
+
     def begin_if_idle(self) -> Turn | None:
         """A turn that Kazeia begins by itself; None while somebody speaks, or something is being answered."""
         with self._lock:

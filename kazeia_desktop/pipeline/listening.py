@@ -11,8 +11,8 @@ from kazeia_desktop.audio.base import FrameSource
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import Level, State
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utterance
-from kazeia_desktop.pipeline.answering import Reload
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.items import Reload
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel
 from kazeia_desktop.stt.base import SpeechRecognizer

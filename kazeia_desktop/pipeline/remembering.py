@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Final
 
 from kazeia_desktop.errors import StorageError
-from kazeia_desktop.events import ConversationOpened, Event, Notice
+from kazeia_desktop.events import ConversationOpened, Event, Exchange, Notice
 from kazeia_desktop.llm.base import ChatSession, Message
-from kazeia_desktop.memory.conversations import ASSISTANT, USER, ConversationStore, exchanges
+from kazeia_desktop.memory.conversations import ASSISTANT, USER, ConversationStore, paired
 from kazeia_desktop.memory.facts import FactsNote
 from kazeia_desktop.memory.recorder import Recorder
 from kazeia_desktop.memory.states import StateFiles
@@ -46,6 +46,7 @@ class Memory:
         self._given = ""  # facts that the session has
         self._lock = threading.Lock()  # of the states
         self._told = ""
+        self._behind = 0  # removals that the session has not followed yet
 
     def hear(self, event: Event) -> None:
         """Take notice of an event of the conversation; returns at once."""
@@ -92,7 +93,25 @@ class Memory:
             self._states.remove_all()
         return self.store.delete_all()
 
+    def remove(self, first: int, last: int) -> None:
+        """The turns `first` to `last` leave what is kept; `removed` follows when the session has forgotten them.
+
+        May wait for the disk.
+        """
+        with self._lock:
+            self._behind += 1
+        self._recorder.remove(first, last)
+        current = self.current
+        if current is not None:
+            with self._lock:
+                self._states.remove(current)  # it holds their words
+
     # In the language model's thread
+
+    def removed(self) -> None:
+        """The session has forgotten what `remove` told of."""
+        with self._lock:
+            self._behind -= 1
 
     def before_reply(self, session: ChatSession) -> None:
         """Give the session the facts as they are now."""
@@ -108,36 +127,41 @@ class Memory:
         self._given = ""
         self.before_reply(session)
 
-    def open(self, conversation: int, session: ChatSession) -> None:
+    def open(self, conversation: int, session: ChatSession, reserve: Callable[[int], int]) -> ConversationOpened:
         """Go on with a kept conversation: its exchanges enter the session, its state where it fits.
 
+        Args:
+            reserve: the first of so many turn ids, for what was said before.
         Raises:
             StorageError: there is none, or it cannot be read.
         """
         summary, said = self.store.get(conversation), self.store.messages(conversation)
         self.leave(session)
+        pairs = list(paired(said))
+        first = reserve(len(pairs))
         history = []
-        for question, answer in exchanges(said):
-            history += [Message(USER, question), Message(ASSISTANT, answer)]
+        for question, answer in pairs:
+            history += [Message(USER, question.text), Message(ASSISTANT, answer.text)]
         self.before_reply(session)
         session.restore(history)
         with self._lock:
             spared = self._states.load(conversation, session.load_state)
         _log.info("a kept conversation of %d messages goes on; its state fits: %s", len(said), spared)
-        self._recorder.switch(conversation)
-        self._emit(ConversationOpened(summary.id, summary.title))
+        self._recorder.switch(conversation, {first + i: (q.id, a.id) for i, (q, a) in enumerate(pairs)})
+        exchanges = tuple(Exchange(first + i, q.text, a.text) for i, (q, a) in enumerate(pairs))
+        return ConversationOpened(summary.id, summary.title, exchanges)
 
-    def begin(self, session: ChatSession) -> None:
+    def begin(self, session: ChatSession) -> ConversationOpened:
         """Forget what was said in the session, and begin a new conversation."""
         self.leave(session)
         session.reset()
         self._recorder.switch(None)
-        self._emit(ConversationOpened(None, ""))
+        return ConversationOpened(None, "")
 
     def leave(self, session: ChatSession) -> None:
         """Keep the session's state beside the conversation, so that going on with it is instant."""
         current = self.current
-        if current is None or not self._recorder.whole:
+        if current is None or not self._recorder.whole or self._behind:
             return  # the session knows what nobody wanted kept
         if sum(len(message.text) for message in session.history) < _WORTH_SAVING:
             return

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 
@@ -11,9 +12,11 @@ from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
 from kazeia_desktop.events import ClauseStarted, Level, State
 from kazeia_desktop.frames import Clause, SpeechFrame
-from kazeia_desktop.pipeline.answering import Reload, reloaded
+from kazeia_desktop.pipeline.answering import reloaded
 from kazeia_desktop.pipeline.cushion import Cushion
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.items import Reload, Replay, Saying
+from kazeia_desktop.pipeline.reply_audio import ReplyAudio
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.tts.base import BatchVoice, MeasuredVoice, SpeechSynthesizer
@@ -21,6 +24,8 @@ from kazeia_desktop.tts.base import BatchVoice, MeasuredVoice, SpeechSynthesizer
 _WATCH_PERIOD_S: Final = 0.05
 _SURE_FRAMES: Final = 12
 """A second of sound: the start of a shorter one weighs too much."""
+_REPLAYED_S: Final = 0.25
+"""Sound that is handed on at once: a stop waits for no more."""
 _PAUSE_S: Final = 1.0
 """Nothing to say for so long: time to measure."""
 
@@ -31,16 +36,20 @@ class SpeakStage:
     def __init__(
         self,
         desk: TurnDesk,
-        inbox: Channel[Clause | Reload[SpeechSynthesizer]],
+        inbox: Channel[Saying],
         watched: Channel[Turn],
         synthesizer: SpeechSynthesizer | None,
         sink: SpeechSink | None,
         finish: Callable[[Turn], None],
         fail: Callable[[Turn, KazeiaError, str], None],
+        remember: Callable[[Clause], None],
+        audio: ReplyAudio,
     ) -> None:
         self._desk = desk
         self._inbox = inbox
         self._watched = watched
+        self._remember = remember
+        self._audio = audio
         self.synthesizer = synthesizer
         self._sink = sink
         self._finish = finish
@@ -59,9 +68,12 @@ class SpeakStage:
                     self.synthesizer = reloaded(self._desk, close, item)
                     self._cushion.forget()
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
-                    self._speak(turn, item)
+                    if isinstance(item, Replay):
+                        self._replay(turn, item)
+                    else:
+                        self._speak(turn, item)
 
-    def _next(self) -> Clause | Reload[SpeechSynthesizer]:
+    def _next(self) -> Saying:
         """The next item; while none comes, the voice may find out how fast it is."""
         while True:
             voice = self.synthesizer
@@ -103,6 +115,25 @@ class SpeakStage:
         except KazeiaError as error:
             self._fail(turn, error, "retry")
 
+    def _replay(self, turn: Turn, replay: Replay) -> None:
+        sink = self._sink
+        if sink is None:
+            return
+        try:
+            for at, kept in enumerate(replay.clauses):
+                clause = replace(kept.clause, turn_id=turn.id, last=at == len(replay.clauses) - 1)
+                self._remember(clause)
+                step = max(1, int(kept.rate_hz * _REPLAYED_S))
+                samples = kept.samples
+                for start in range(0, len(samples), step):
+                    part = samples[start : start + step]
+                    ends = start + step >= len(samples)
+                    self._write(turn, clause, SpeechFrame(turn.id, clause.index, part, kept.rate_hz, ends), sink)
+                    if turn.cancel.is_set():
+                        return
+        except AudioDeviceError as error:
+            self._fail(turn, error, "devices")
+
     def _speak_all(self, turn: Turn, first: Clause, voice: "_Several", sink: SpeechSink) -> None:
         """The clause, and those of its turn that come while it is spoken: the voice makes them together."""
         taken = deque([first])
@@ -127,6 +158,8 @@ class SpeakStage:
             ahead_s = partial(_ahead_s, sink, turn, voice.sample_rate_hz)
             made = self._cushion.frames(clause, made, voice.pace, ahead_s, turn.cancel.wait)
         for frame in made:
+            if not turn.cancel.is_set():
+                self._audio.add(clause, frame)
             self._write(turn, clause, frame, sink)
 
     def _made(self, turn: Turn, frames: Iterator[SpeechFrame], voice: SpeechSynthesizer) -> Iterator[SpeechFrame]:

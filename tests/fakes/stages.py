@@ -129,7 +129,7 @@ class FakeSession:
         self.answer = reply
         self.gate = Gate()
         self.gate_at = -1  # index of the word before which the gate stands
-        self.history: list[tuple[str, str]] = []
+        self.said: list[tuple[str, str]] = []  # the history: question, answer
         self.error: KazeiaError | None = None
         self.closed = False
         self.dropped_turns = 0
@@ -139,7 +139,7 @@ class FakeSession:
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
         said = ""
-        self.history.append((user_text, said))
+        self.said.append((user_text, said))
         for at, word in enumerate(self.answer.split(" ")):
             if at == self.gate_at:
                 self.gate.passing(cancel)
@@ -149,7 +149,7 @@ class FakeSession:
                 raise self.error
             piece = word if at == 0 else f" {word}"
             said += piece
-            self.history[-1] = (user_text, said)
+            self.said[-1] = (user_text, said)
             yield piece
 
     def apply_facts(self, text: str) -> None: ...
@@ -167,7 +167,7 @@ class FakeSession:
         return False
 
     def record(self, user_text: str, answer: str) -> None:
-        self.history.append((user_text, answer))
+        self.said.append((user_text, answer))
 
     def aside(
         self, messages: Sequence[Message], cancel: CancelToken, max_tokens: int = 64, grammar: str | None = None
@@ -175,15 +175,25 @@ class FakeSession:
         return "none"
 
     def amend_last_reply(self, heard: str) -> None:
-        question, _ = self.history.pop()
+        question, _ = self.said.pop()
         if heard:
-            self.history.append((question, heard))
+            self.said.append((question, heard))
 
-    def restore(self, history: list[tuple[str, str]]) -> None:
-        self.history = list(history)
+    @property
+    def history(self) -> list[Message]:
+        roles = ("user", "assistant")
+        return [Message(role, text) for pair in self.said for role, text in zip(roles, pair, strict=True)]
+
+    def forget(self, first: int, end: int) -> None:
+        assert first % 2 == end % 2 == 0 and first < end <= 2 * len(self.said)
+        del self.said[first // 2 : end // 2]
+
+    def restore(self, history: Sequence[Message]) -> None:
+        texts = [message.text for message in history]
+        self.said = list(zip(texts[::2], texts[1::2], strict=True))
 
     def reset(self) -> None:
-        self.history.clear()
+        self.said.clear()
 
     @property
     def stats(self) -> ReplyStats:

@@ -22,7 +22,7 @@ def test_a_spoken_turn_is_answered_clause_by_clause_and_remembered() -> None:
         assert isinstance(end, TurnEnded)
         assert (end.reason, end.reply) == ("done", ALL)
         assert fake.voice.spoken == ["Bonjour à vous.", "Il fait beau.", "Au revoir."]
-        assert fake.session.history == [("Quel temps fait-il ?", ALL)]
+        assert fake.session.said == [("Quel temps fait-il ?", ALL)]
         assert all(end.metrics[name] is not None for name in SPANS)
         assert fake.watcher.wait_for(StateChanged, state=State.LISTENING)
 
@@ -51,7 +51,7 @@ def test_barge_in_at_the_endpoint_keeps_both_halves_of_the_question() -> None:
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
         # What came before the pause is heard again with the rest: twice 1 s of speech, with what surrounds it.
         assert fake.recognizer.heard[-1] > 3.0 * 16_000
-        assert len(fake.session.history) == 1
+        assert len(fake.session.said) == 1
 
 
 def test_barge_in_during_recognition() -> None:
@@ -61,7 +61,7 @@ def test_barge_in_during_recognition() -> None:
         until(fake.recognizer.gate.reached.is_set, "recognition begins")
         _barge_in(fake)
         assert fake.watcher.wait_for(TurnEnded, turn_id=1, reason="interrupted")
-        assert fake.session.history == []
+        assert fake.session.said == []
         fake.recognizer.gate.open()
         fake.source.silence(1.0)
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
@@ -79,7 +79,7 @@ def test_barge_in_at_the_first_token(word: int) -> None:
         fake.session.gate.open()
         fake.source.silence(1.0)
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
-        assert fake.session.history == [("Quel temps fait-il ?", ALL)]  # the unheard answer is not there
+        assert fake.session.said == [("Quel temps fait-il ?", ALL)]  # the unheard answer is not there
         assert fake.voice.spoken == ["Bonjour à vous.", "Il fait beau.", "Au revoir."]
 
 
@@ -91,7 +91,7 @@ def test_barge_in_at_the_first_clause_before_any_sound() -> None:
         _barge_in(fake)
         assert fake.watcher.wait_for(TurnEnded, turn_id=1, reason="interrupted", reply="")
         fake.voice.gate.open()
-        until(lambda: fake.session.history == [], "the history is amended")
+        until(lambda: fake.session.said == [], "the history is amended")
         assert fake.sink.queued_s() == 0.0
         assert fake.voice.spoken == []
 
@@ -107,7 +107,7 @@ def test_barge_in_in_the_middle_keeps_what_was_heard() -> None:
         assert isinstance(end, TurnEnded)
         assert end.reply == "Bonjour à vous. Il fait…"
         assert fake.sink.queued_s() == 0.0
-        until(lambda: fake.session.history == [("Quel temps fait-il ?", end.reply)], "the history is amended")
+        until(lambda: fake.session.said == [("Quel temps fait-il ?", end.reply)], "the history is amended")
 
 
 def test_barge_in_in_the_last_clause() -> None:
@@ -142,7 +142,7 @@ def test_a_cough_before_the_answer_does_not_lose_the_question() -> None:
         fake.session.gate.open()
         fake.source.silence(1.0)
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
-        assert fake.session.history == [("Quel temps fait-il ?", ALL)]
+        assert fake.session.said == [("Quel temps fait-il ?", ALL)]
 
 
 def test_half_duplex_is_deaf_while_it_speaks_and_hears_again_after() -> None:
@@ -177,14 +177,14 @@ def test_our_own_words_heard_back_are_not_answered() -> None:
         fake.watcher.wait_for(TurnEnded, turn_id=1, reason="done")
         fake.ask()
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="echo")
-        assert len(fake.session.history) == 1
+        assert len(fake.session.said) == 1
 
 
 def test_nothing_understood_is_not_answered() -> None:
     with FakeConversation([""], instant=True) as fake:
         fake.ask()
         assert fake.watcher.wait_for(TurnEnded, reason="nothing")
-        assert fake.session.history == []
+        assert fake.session.said == []
 
 
 def test_a_typed_turn_interrupts_and_is_answered() -> None:
@@ -197,7 +197,7 @@ def test_a_typed_turn_interrupts_and_is_answered() -> None:
         until(lambda: fake.sink.queued_s() == 3.0, "the second answer is queued")
         fake.sink.play(10)
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
-        assert fake.session.history == [("Et demain ?", ALL)]
+        assert fake.session.said == [("Et demain ?", ALL)]
 
 
 def test_without_a_microphone_and_a_loudspeaker_text_works() -> None:
@@ -299,7 +299,7 @@ def test_changing_the_language_model_keeps_the_conversation(section: str, field:
         fake.ask()
         fake.watcher.wait_for(TurnEnded, reason="done")
         old = fake.session
-        said = list(old.history)
+        said = list(old.said)
         assert said
         changed = getattr(fake.settings, section).model_copy(update={field: value})
         fake.conversation.apply(fake.settings.model_copy(update={section: changed}))
@@ -307,8 +307,8 @@ def test_changing_the_language_model_keeps_the_conversation(section: str, field:
         fake.watcher.wait_for(TurnEnded, reason="done")
         assert old.closed
         assert fake.session is not old
-        assert fake.session.history[: len(said)] == said
-        assert len(fake.session.history) == len(said) + 1
+        assert fake.session.said[: len(said)] == said
+        assert len(fake.session.said) == len(said) + 1
 
 
 def test_changing_a_threshold_reloads_nothing() -> None:

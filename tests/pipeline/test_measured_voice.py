@@ -201,7 +201,7 @@ def test_a_stop_ends_the_cushion_and_nothing_of_it_was_said() -> None:
         assert fake.watcher.wait_for(TurnEnded, reason="interrupted", reply="")
         assert voice.ended.wait(WAIT_S)
         assert fake.sink.queued_s() == 0.0
-        until(lambda: fake.session.history == [], "the history has nothing of it")
+        until(lambda: fake.session.said == [], "the history has nothing of it")
 
 
 def test_a_long_silence_is_explained_once() -> None:

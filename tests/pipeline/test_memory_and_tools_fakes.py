@@ -62,7 +62,7 @@ def test_what_was_said_and_heard_is_kept(case: Case) -> None:
     assert case.kept() == [["Bonjour", reply]]
     case.fake.conversation.new_conversation()
     case.fake.watcher.wait_for(ConversationOpened, id=None)
-    assert case.fake.session.history == []
+    assert case.fake.session.said == []
     case.send("Encore")
     assert [texts[0] for texts in case.kept()] == ["Bonjour", "Encore"]
 
@@ -99,7 +99,7 @@ def test_a_conversation_goes_on(case: Case) -> None:
     case.fake.conversation.open_conversation(first)
     opened = case.fake.watcher.wait_for(ConversationOpened, id=first)
     assert isinstance(opened, ConversationOpened) and opened.title == "Bonjour"
-    assert [getattr(message, "text", "") for message in case.fake.session.history] == ["Bonjour", reply]
+    assert case.fake.session.said == [("Bonjour", reply)]
     case.fake.conversation.open_conversation(99)
     assert case.fake.watcher.wait_for(Failed)
     assert case.memory.current == first
@@ -111,13 +111,13 @@ def test_deleting_the_conversation_that_grows(case: Case) -> None:
     assert first is not None
     case.fake.conversation.delete_conversation(first)
     case.fake.watcher.wait_for(ConversationOpened, id=None)
-    assert case.kept() == [] and case.fake.session.history == []
+    assert case.kept() == [] and case.fake.session.said == []
 
 
 def test_a_tool_answers_instead_of_the_model(case: Case) -> None:
     assert case.send("Combien font 17 fois 23 ?") == "Cela fait 391."
     assert case.fake.voice.spoken == ["Cela fait trois cent quatre-vingt-onze."]
-    assert case.fake.session.history == [("Combien font 17 fois 23 ?", "Cela fait 391.")]
+    assert case.fake.session.said == [("Combien font 17 fois 23 ?", "Cela fait 391.")]
     assert case.send("Bonjour").startswith("Bonjour")
 
 
@@ -129,7 +129,7 @@ def test_what_a_tool_did_is_taken_back_when_nothing_of_it_was_heard(tmp_path: Pa
         fake.watcher.wait_for(ReplyDelta)
         fake.conversation.interrupt()
         until(lambda: case.errands.pending() == [], "the timer is taken back")
-        assert fake.session.history == []
+        assert fake.session.said == []
         fake.conversation.send_text("Mets un minuteur de 5 minutes pour les pâtes")
         until(lambda: fake.sink.queued_s() > 0.5, "the answer is queued")
         fake.sink.play(1e9)
@@ -159,7 +159,7 @@ def test_a_timer_is_spoken_when_nobody_speaks(tmp_path: Path) -> None:
         ended = fake.watcher.wait_for(TurnEnded, turn_id=started.turn_id)
         assert isinstance(ended, TurnEnded) and ended.reply == "Le minuteur est terminé."
         assert not any(isinstance(e, UserText) and e.turn_id == started.turn_id for e in fake.watcher.events)
-        assert len(fake.session.history) == 1 and [len(texts) for texts in case.kept()] == [2]
+        assert len(fake.session.said) == 1 and [len(texts) for texts in case.kept()] == [2]
 
 
 def test_a_timer_really_rings(case: Case) -> None:

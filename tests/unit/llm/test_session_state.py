@@ -100,6 +100,21 @@ def test_a_question_is_answered_again_and_edited(session: LlamaChatSession) -> N
     assert list(session.regenerate(CancelToken())) == []
 
 
+def test_exchanges_are_forgotten_and_what_was_before_them_stays_read(session: LlamaChatSession) -> None:
+    for text in ("Un", "Deux", "Trois"):
+        ask(session, text)
+    kept = session.history
+    for first, end in ((1, 3), (0, 1), (0, 8), (-2, 2), (2, 2)):
+        with pytest.raises(IndexError):
+            session.forget(first, end)
+    session.forget(2, 4)
+    assert session.history == kept[:2] + kept[4:]
+    session.forget(2, 4)
+    ask(session, "Quatre")
+    assert session.stats.prefilled_tokens < 20
+    assert [m.text for m in session.history][::2] == ["Un", "Quatre"]
+
+
 def test_an_aside_leaves_no_trace_and_keeps_to_its_grammar(session: LlamaChatSession) -> None:
     ask(session, "Bonjour")
     history, held = session.history, list(session._model.tokens)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kazeia_desktop.errors import StorageError
-from kazeia_desktop.events import ConversationOpened, Event, Notice, TurnEnded, UserText
+from kazeia_desktop.events import ConversationOpened, Event, Exchange, Notice, TurnEnded, UserText
 from kazeia_desktop.llm.base import Message
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.remembering import Memory
@@ -75,14 +75,14 @@ def test_a_conversation_goes_on_with_its_state(home: Home) -> None:
     home.exchange("Raconte", LONG)
     first = home.memory.current
     assert first is not None
-    home.memory.begin(home.session)  # type: ignore[arg-type]
+    assert home.memory.begin(home.session) == ConversationOpened(None, "")  # type: ignore[arg-type]
     assert home.memory.current is None and home.session.history == []
     assert files(home.paths.states_dir) == [f"{first}.state"]
     home.exchange("Autre chose", "Oui.")
-    home.memory.open(first, home.session)  # type: ignore[arg-type]
+    opened = home.memory.open(first, home.session, lambda n: 7)  # type: ignore[arg-type]
+    assert opened == ConversationOpened(first, "Raconte", (Exchange(7, "Raconte", LONG),))
     assert [m.text for m in home.session.history] == ["Raconte", LONG]
     assert home.memory.current == first
-    assert home.events == [ConversationOpened(None, ""), ConversationOpened(first, "Raconte")]
     assert files(home.paths.states_dir) == [f"{first}.state"], "what was short is not worth a state"
 
 
@@ -92,7 +92,7 @@ def test_a_state_that_does_not_fit_is_removed(home: Home) -> None:
     assert first is not None
     home.memory.leave(home.session)  # type: ignore[arg-type]
     home.session.loads = False
-    home.memory.open(first, home.session)  # type: ignore[arg-type]
+    home.memory.open(first, home.session, lambda n: 1)  # type: ignore[arg-type]
     assert len(home.session.history) == 2 and home.memory.current == first
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.frames import Clause, SpeechFrame
-from kazeia_desktop.pipeline.answering import Reload
 from kazeia_desktop.pipeline.desk import TurnDesk
+from kazeia_desktop.pipeline.items import Reload, Saying
+from kazeia_desktop.pipeline.reply_audio import ReplyAudio
 from kazeia_desktop.pipeline.speaking import SpeakStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -62,12 +63,13 @@ class Speaking:
 
     def __init__(self, voice: SpeechSynthesizer) -> None:
         self.desk = TurnDesk(lambda event: None)
-        self.inbox: Channel[Clause | Reload[SpeechSynthesizer]] = Channel(16)
+        self.inbox: Channel[Saying] = Channel(16)
         self.sink = FakeSink()
         self.failed: list[KazeiaError] = []
         self.stage = SpeakStage(
             self.desk, self.inbox, Channel(4), voice, self.sink,
             lambda turn: None, lambda turn, error, action: self.failed.append(error),
+            lambda clause: None, ReplyAudio(),
         )  # fmt: skip
         self.turn = self.desk.begin(typed=True)
 
