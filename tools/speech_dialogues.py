@@ -1,6 +1,7 @@
 """Holds the twenty scripted dialogues with a model and judges what it says by the committed patterns.
 
-Usage: python tools/speech_dialogues.py [--model NAME|GGUF] [--seed N] [--kind memory] [--persona FILE] [--json FILE]
+Usage: python tools/speech_dialogues.py [--model NAME|GGUF] [--seed N] [--kind memory] [--persona FILE] [--data FILE]
+    [--json FILE]
 Greedy unless a seed is given: then with the settings' own sampler. Prints what was said and a table.
 """
 
@@ -21,7 +22,7 @@ from kazeia_desktop.models.store import ModelStore  # noqa: E402
 from kazeia_desktop.paths import Paths  # noqa: E402
 from kazeia_desktop.pipeline.errands import Errands  # noqa: E402
 from kazeia_desktop.settings.schema import LlmSettings, Settings  # noqa: E402
-from tests.golden.speech_judge import load  # noqa: E402
+from tests.golden.speech_judge import DATA, load  # noqa: E402
 from tests.golden.speech_talk import Said, talk  # noqa: E402
 
 
@@ -32,6 +33,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="sample with the settings' own values; default: greedy")
     parser.add_argument("--kind", help="only dialogues of this kind")
     parser.add_argument("--persona", type=Path, help="a file with another system prompt")
+    parser.add_argument("--data", type=Path, default=DATA, help="other dialogues of the same form")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write everything that was said")
     options = parser.parse_args()
@@ -40,7 +42,7 @@ def main() -> int:
     llm = LlmSettings.model_validate({"threads": options.threads, "persona": persona, **sampler})
     settings = Settings(llm=llm)
     file = ModelStore(Paths.from_environment().models_dir, Catalog.load()).require_weights(options.model)
-    common, dialogues = load()
+    common, dialogues = load(options.data)
     dialogues = [one for one in dialogues if options.kind in (None, one.kind)]
     told: list[tuple[str, str, list[Said]]] = []
     with contextlib.closing(LlamaChatSession(file, llm)) as session:

@@ -358,6 +358,11 @@ class ToolSettings(Section):
         ("Volume à la voix", "Volume by voice"),
         ("« Parle plus fort » change le volume de la voix.", "“Speak louder” changes the voice's volume."),
         Apply.NEXT_TURN)] = True
+    limits: Annotated[bool, Shown(
+        ("Dire ce qui est impossible", "Say what cannot be done"),
+        ("Météo, nouvelles, appels, messages, appareils : rien ne sort de cet ordinateur. Et pas d'aide pour nuire.",
+         "Weather, news, calls, messages, devices: nothing leaves this computer. And no help to do harm."),
+        Apply.NEXT_TURN)] = True
     ask_model: Annotated[bool, Shown(
         ("Demander au modèle en cas de doute", "Ask the model when unsure"),
         ("Pour les problèmes en mots ; coûte une à deux secondes à ces phrases-là seulement.",

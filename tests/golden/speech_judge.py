@@ -48,12 +48,13 @@ class Common:
     en: frozenset[str]
 
 
-def load() -> tuple[Common, list[Dialogue]]:
-    """The committed dialogues."""
+def load(path: Path = DATA) -> tuple[Common, list[Dialogue]]:
+    """The committed dialogues of a file; what holds for every answer is in `DATA`."""
     data: dict[str, Any] = tomllib.loads(DATA.read_text(encoding="utf-8"))
     common = data["common"]
+    rows = data["dialogue"] if path == DATA else tomllib.loads(path.read_text(encoding="utf-8"))["dialogue"]
     words = {language: frozenset(common[language].split()) for language in ("fr", "en")}
-    dialogues = [Dialogue(row["name"], row["kind"], tuple(map(_turn, row["turn"]))) for row in data["dialogue"]]
+    dialogues = [Dialogue(row["name"], row["kind"], tuple(map(_turn, row["turn"]))) for row in rows]
     return Common(common["sentences"], common["words"], tuple(common["never"]), words["fr"], words["en"]), dialogues
 
 

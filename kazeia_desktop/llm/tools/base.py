@@ -17,7 +17,8 @@ class Call:
     time; date (days: int from today); timer (seconds, label); alarm (hour, minute, days: 0 for the next time it is so
     late); cancel (what: "timer", "alarm" or "all"; which of them: seconds, or hour, minute and either:
     whether twelve hours later is meant as well); list; calculate (expression: see `calculator`); convert (value:
-    decimal text, from, to: signs of `units`); volume (level: percent, or up: bool).
+    decimal text, from, to: signs of `units`); volume (level: percent, or up: bool);
+    elsewhere (what: see `ask_elsewhere`); harm.
     """
 
     tool: str

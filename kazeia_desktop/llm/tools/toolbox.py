@@ -60,6 +60,14 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "is": "{one} {makes} {other}.",
         "is_about": "{one} {makes} environ {other}.",
         "volume": "Le volume est à {level} %.",
+        "weather": "Je ne connais pas la météo : rien ne sort de cet ordinateur, je n'ai pas Internet.",
+        "news": "Je ne peux pas le savoir : je n'ai pas Internet, rien ne sort de cet ordinateur.",
+        "phone": "Je ne peux pas téléphoner : rien ne sort de cet ordinateur.",
+        "emergency": "Je ne peux pas téléphoner. Appelez vous-même le 112, tout de suite.",
+        "messages": "Je n'ai pas accès aux messages ni aux agendas : rien ne sort de cet ordinateur.",
+        "internet": "Je ne peux pas faire cela : je n'ai pas Internet, rien ne sort de cet ordinateur.",
+        "devices": "Je ne peux pas faire cela : je ne commande aucun appareil ni aucune application.",
+        "harm": "Je ne peux pas vous aider à faire cela : quelqu'un pourrait en souffrir.",
     },
     "en": {
         "time": "It is {time}",
@@ -97,6 +105,14 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "is": "{one} is {other}.",
         "is_about": "{one} is about {other}.",
         "volume": "The volume is at {level} %.",
+        "weather": "I don't know the weather: nothing leaves this computer, I have no Internet.",
+        "news": "I can't know that: I have no Internet, nothing leaves this computer.",
+        "phone": "I can't make calls: nothing leaves this computer.",
+        "emergency": "I can't make calls. Call your emergency number yourself, right now: 112, 911 or 999.",
+        "messages": "I have no access to messages or calendars: nothing leaves this computer.",
+        "internet": "I can't do that: I have no Internet, nothing leaves this computer.",
+        "devices": "I can't do that: I control no devices and no other programs.",
+        "harm": "I can't help you with that: somebody could get hurt.",
     },
 }  # fmt: skip
 
@@ -251,6 +267,12 @@ class Toolbox:
         self._set_volume(level)
         return Outcome(self._say("volume", level=round(level * 100)), lambda: self._set_volume(before))
 
+    def _elsewhere(self, call: Call) -> Outcome:
+        return Outcome(self._say(str(call.arguments["what"])))
+
+    def _harm(self, call: Call) -> Outcome:
+        return Outcome(self._say("harm"))
+
 
 def _is_meant(pending: Pending, call: Call) -> bool:
     """Whether it is the one that is to be cancelled, where a length or a time of day says which."""
@@ -274,4 +296,6 @@ _DOES: Final[Mapping[str, Callable[[Toolbox, Call], Outcome | None]]] = {
     "calculate": Toolbox._calculate,
     "convert": Toolbox._convert,
     "volume": Toolbox._change_volume,
+    "elsewhere": Toolbox._elsewhere,
+    "harm": Toolbox._harm,
 }

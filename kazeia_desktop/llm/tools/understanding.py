@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from kazeia_desktop.llm.tools.ask_clock import date_call, time_call
+from kazeia_desktop.llm.tools.ask_elsewhere import elsewhere_call
+from kazeia_desktop.llm.tools.ask_harm import harm_call
 from kazeia_desktop.llm.tools.ask_timers import timer_call, timer_words
 from kazeia_desktop.llm.tools.ask_volume import volume_call
 from kazeia_desktop.llm.tools.base import Call
@@ -17,8 +19,8 @@ from kazeia_desktop.llm.tools.measures import conversion_in, unit_words
 from kazeia_desktop.llm.tools.request import Request
 from kazeia_desktop.llm.tools.sums import expression_in
 
-CLOCK, TIMERS, CALCULATOR, UNITS, VOLUME = "clock", "timers", "calculator", "units", "volume"
-TOOLS: Final = (CLOCK, TIMERS, CALCULATOR, UNITS, VOLUME)
+CLOCK, TIMERS, CALCULATOR, UNITS, VOLUME, LIMITS = "clock", "timers", "calculator", "units", "volume", "limits"
+TOOLS: Final = (CLOCK, TIMERS, CALCULATOR, UNITS, VOLUME, LIMITS)
 _LONGEST: Final = 200
 """Characters of a request to a tool; a longer text is a story."""
 
@@ -69,6 +71,8 @@ _RULES: Final[tuple[tuple[str, Callable[[Request], Call | None]], ...]] = (
     (TIMERS, timer_call),
     (UNITS, _conversion),
     (CALCULATOR, _calculation),
+    (LIMITS, elsewhere_call),
+    (LIMITS, harm_call),
 )
 
 _ASKS: Final = {
