@@ -24,7 +24,16 @@ def _activity(context: PageContext, tokens: Tokens) -> Page:
     return ActivityPage(context, tokens)
 
 
-PAGES: Final[tuple[Entry, ...]] = (Entry("activity", lambda words: words.tr("Activity"), _activity),)
+def _voices(context: PageContext, tokens: Tokens) -> Page:
+    from kazeia_desktop.gui.pages.voices_page import VoicesPage
+
+    return VoicesPage(context, tokens)
+
+
+PAGES: Final[tuple[Entry, ...]] = (
+    Entry("activity", lambda words: words.tr("Activity"), _activity),
+    Entry("voices", lambda words: words.tr("Voices"), _voices),
+)
 
 
 def entry(name: str) -> Entry:
