@@ -1,0 +1,1 @@
+"""The page of voices: what can speak, hearing it, adding one."""
