@@ -70,6 +70,10 @@ class StorageError(KazeiaError):
     """Something that Kazeia keeps for the user cannot be written or read back."""
 
 
+class NotRunningError(KazeiaError):
+    """There is no running app that could be asked."""
+
+
 class DownloadError(KazeiaError):
     """A model could not be fetched: no network, no space, wrong bytes."""
 

@@ -33,6 +33,11 @@ class Paths:
         return self.config_dir / "settings.toml"
 
     @property
+    def window_file(self) -> Path:
+        """Where the window was."""
+        return self.config_dir / "window.json"
+
+    @property
     def models_dir(self) -> Path:
         return self.data_dir / "models"
 

@@ -16,15 +16,21 @@ from kazeia_desktop.translations import system_language
 
 _GROUPS = (
     "ask", "talk", "transcribe", "chat", "say", "decode", "split",
-    "models", "voices", "conversations", "devices", "settings", "bench", "doctor",
+    "models", "voices", "conversations", "devices", "settings", "bench", "doctor", "running",
 )  # fmt: skip
+_IN_GROUP = {"toggle": "running", "show": "running", "quit": "running"}
+"""Commands that are not called as their module."""
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
     """The command line; with the name of a command in `only`, just that one, so that it starts fast."""
-    description = "A private voice assistant. Without a command: the window."
+    description = (
+        "A private voice assistant. Without a command: the window; with --background alone: the window, hidden where "
+        "there is a tray."
+    )
     top = argparse.ArgumentParser(prog="kazeia", description=description)
     top.add_argument("--version", action="version", version=f"kazeia {__version__}")
+    only = _IN_GROUP.get(only, only)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in (only,) if only in _GROUPS else _GROUPS:
         importlib.import_module(f"kazeia_desktop.cli.{group}").register(commands)

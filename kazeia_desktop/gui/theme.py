@@ -60,11 +60,28 @@ DARK: Final = Tokens(
     thinking="#FBBF24", error="#F87171", error_ground="#3A1A1C",
 )  # fmt: skip
 
+CONTRAST_LIGHT: Final = Tokens(
+    dark=False, ground="#FFFFFF", surface="#FFFFFF", field="#FFFFFF", line="#000000", outline="#000000",
+    text="#000000", quiet="#333333", hover="#E6E6E6", user="#004D47", user_ground="#FFFFFF", kazeia="#45109C",
+    thinking="#6B2E00", error="#7A0000", error_ground="#FFFFFF",
+)  # fmt: skip
+
+CONTRAST_DARK: Final = Tokens(
+    dark=True, ground="#000000", surface="#000000", field="#000000", line="#FFFFFF", outline="#FFFFFF",
+    text="#FFFFFF", quiet="#E0E0E0", hover="#262626", user="#4FF0DC", user_ground="#000000", kazeia="#CDBBFF",
+    thinking="#FFD54A", error="#FF9E9E", error_ground="#000000",
+)  # fmt: skip
+"""High contrast: every text at least 7 (WCAG AAA), every surface with an edge that is seen."""
+
 
 def tokens_for(setting: str) -> Tokens:
-    """The theme that `appearance.theme` ("auto", "light" or "dark") means now."""
+    """The theme that `appearance.theme` ("auto", "light", "dark" or "contrast") means now."""
+    hints = QApplication.styleHints()
+    dark = hints.colorScheme() is Qt.ColorScheme.Dark
+    asked = hints.accessibility().contrastPreference() is Qt.ContrastPreference.HighContrast
+    if setting == "contrast" or (setting == "auto" and asked):
+        return CONTRAST_DARK if dark else CONTRAST_LIGHT
     if setting == "auto":
-        dark = QApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return DARK if dark else LIGHT
     return DARK if setting == "dark" else LIGHT
 
@@ -127,6 +144,8 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QWidget#header {{ background: {t.surface}; border-bottom: 1px solid {t.line}; }}
     QWidget#presence {{ background: {t.surface}; border-top: 1px solid {t.line}; }}
     QWidget#panel {{ background: {t.surface}; border-left: 1px solid {t.line}; }}
+    QWidget#sidebar {{ background: {t.surface}; border-right: 1px solid {t.line}; }}
+    QListView#conversations {{ background: {t.surface}; border: none; outline: none; }}
     QScrollArea#fields, QWidget#fieldsContent {{ background: {t.surface}; border: none; }}
     QWidget#scrim {{ background: rgba(0, 0, 0, 110); }}
     QLabel {{ background: transparent; }}

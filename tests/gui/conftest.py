@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.main_window import MainWindow
+from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import Value, with_value
 from tests.fakes.fake_engine import FakeEngine, FakeHost
@@ -107,16 +108,17 @@ Opener = Callable[..., Opened]
 
 
 @pytest.fixture
-def opened(qtbot: QtBot) -> Iterator[Opener]:
+def opened(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
     """Opens windows: `opened(host, {"appearance.language": "fr"}, start=True)`; closes them after the test."""
     all_opened: list[Opened] = []
+    paths = Paths(*(tmp_path / name for name in ("config", "data", "cache", "logs")))
 
     def make(host: FakeHost | None = None, values: dict[str, Value] | None = None, start: bool = True) -> Opened:
         host = host or FakeHost()
         settings = Settings()
         for key, value in {"appearance.language": "fr", "appearance.theme": "light", **(values or {})}.items():
             settings = with_value(settings, key, value)
-        window = MainWindow(EngineBridge(host.host(), settings), settings)
+        window = MainWindow(EngineBridge(host.host(), settings), settings, paths)
         one = Opened(window, host, qtbot)
         all_opened.append(one)
         window.show()

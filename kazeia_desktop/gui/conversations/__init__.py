@@ -1,0 +1,1 @@
+"""Along the left: the kept conversations, what is kept at all, and the note about the user."""
