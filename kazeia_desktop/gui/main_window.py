@@ -83,6 +83,7 @@ class MainWindow(QMainWindow):
             words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page,
             self.change_all,
         )  # fmt: skip
+        self.panel.use(self._context)
         self._build()
         self._connect()
         self._dress()

@@ -26,6 +26,7 @@ class Editor(QObject):
     """Base: `widget` edits a value and emits `edited` when the user has changed it."""
 
     edited = Signal()
+    opened = Signal()  # what can be chosen is about to be seen
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
@@ -163,11 +164,22 @@ class NumberEditor(Editor):
 class _Combo(QComboBox):
     """Draws its own arrow: a style sheet cannot tint one."""
 
+    opened = Signal()
+
     def __init__(self) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
+
+    def showPopup(self) -> None:
+        super().showPopup()
+        self.opened.emit()
+
+    def fit_popup(self) -> None:
+        """The list has changed while it is seen: give it the room it needs now."""
+        if self.view().isVisible():
+            super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -191,6 +203,7 @@ class ChoiceEditor(Editor):
         self.combo.setEditable(open_to_text)
         self.combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.combo.activated.connect(lambda _: self.edited.emit())
+        self.combo.opened.connect(self.opened)
         line = self.combo.lineEdit()
         if line is not None:
             line.editingFinished.connect(self.edited.emit)
@@ -205,9 +218,12 @@ class ChoiceEditor(Editor):
         self._fill(str(value))
 
     def set_choices(self, choices: Sequence[Choice]) -> None:
+        if tuple(choices) == self._choices and self.combo.count():
+            return  # an open list keeps its place
         current = self.value()
         self._choices = tuple(choices)
         self._fill(current)
+        self.combo.fit_popup()
 
     def _fill(self, current: str) -> None:
         known = any(c.value == current for c in self._choices)

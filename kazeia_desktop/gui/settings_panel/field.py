@@ -27,12 +27,15 @@ from kazeia_desktop.settings.schema import shown_of
 
 _OPEN_CHOICES = ("stt_models", "llm_models")
 """Where a path may stand instead of a name."""
+_UNBOUNDED = 1e6
+"""A larger bound is there for the computer's sake."""
 
 
 class SettingField(QWidget):
     """Edits one field of the schema."""
 
     changed = Signal(str, object)  # key, value as the user left it
+    choices_wanted = Signal(str)  # the list of that kind is being opened
 
     def __init__(self, key: str, info: FieldInfo, value: Value, words: Words, tokens: Tokens) -> None:
         super().__init__()
@@ -88,6 +91,8 @@ class SettingField(QWidget):
         box.addWidget(self.wrong)
         box.addWidget(self.help)
         self.editor.edited.connect(lambda: self.changed.emit(self.key, self.editor.value()))
+        if self.choices_from:
+            self.editor.opened.connect(lambda: self.choices_wanted.emit(self.choices_from))
         self.dress(tokens)
         self.retranslate()
         self.show_value(value)
@@ -160,7 +165,7 @@ class SettingField(QWidget):
         words = self._words
         title = words.of(self._shown.title)
         self.title.setText(title)
-        self.help.setText(words.of(self._shown.help))
+        self.help.setText(" ".join(filter(None, (words.of(self._shown.help), self._range_text()))))
         self.help.setVisible(bool(self.help.text()))
         self.unit.setText(unit_words(self._shown.unit, words))
         self.badge.setText(apply_words(self._shown.apply, words))
@@ -171,6 +176,15 @@ class SettingField(QWidget):
         self._fill_choices()
         self.wrong.setText(self._error_text())
         self._describe()
+
+    def _range_text(self) -> str:
+        """What a number may be, where a bound is worth saying."""
+        if not isinstance(self.editor, NumberEditor):
+            return ""
+        low, high = (self._words.locale.toString(float(bound), "g", 10) for bound in (self.low, self.high))
+        if self.high > _UNBOUNDED:
+            return self._words.tr("From {low}.", low=low)
+        return self._words.tr("From {low} to {high}.", low=low, high=high)
 
     def _fill_choices(self) -> None:
         words = self._words

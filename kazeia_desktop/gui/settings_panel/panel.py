@@ -8,11 +8,15 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import SettingsError
-from kazeia_desktop.events import Notice
+from kazeia_desktop.events import Notice, TurnEnded
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.engine import Choice
+from kazeia_desktop.gui.pages.page import PageContext
 from kazeia_desktop.gui.settings_panel.editors import Value
 from kazeia_desktop.gui.settings_panel.field import SettingField
+from kazeia_desktop.gui.settings_panel.hints import StageHints
+from kazeia_desktop.gui.settings_panel.preset_bar import PresetBar
+from kazeia_desktop.gui.settings_panel.section_head import SectionHead
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type
@@ -37,7 +41,11 @@ class SettingsPanel(QWidget):
         self._words = words
         self._tokens = tokens
         self.fields: dict[str, SettingField] = {}
-        self._headings: dict[str, QLabel] = {}
+        self._headings: dict[str, SectionHead] = {}
+        self._before_reset: dict[str, tuple[Settings, Settings]] = {}  # section -> settings before and after
+        self.hints = StageHints()
+        self.presets = PresetBar(settings, words, tokens)
+        self.presets.settings_wanted.connect(self._take_and_tell)
         self._measured: Notice | None = None
         self.measured = QLabel()
         self.measured.setObjectName("quiet")
@@ -69,6 +77,7 @@ class SettingsPanel(QWidget):
         self._column = QVBoxLayout(content)
         self._column.setContentsMargins(2 * GRID, 0, GRID, 2 * GRID)
         self._column.setSpacing(GRID)
+        self._column.addWidget(self.presets)
         self._column.addStretch(1)
         self._scroll = QScrollArea(self)
         self._scroll.setObjectName("fields")
@@ -95,6 +104,12 @@ class SettingsPanel(QWidget):
         self._more.timeout.connect(self._make_some)
         self.dress(tokens)
         self.retranslate()
+
+    def use(self, context: PageContext) -> None:
+        """What the panel may use of the window: the figures of turns, and where presets are kept."""
+        self.presets.use(context.jobs, context.paths.config_dir / "presets")
+        context.bridge.turn_ended.connect(self.turn_ended)
+        context.bridge.ready.connect(lambda _: self._tell_hints())
 
     # Making it, a few fields at a time
 
@@ -123,14 +138,16 @@ class SettingsPanel(QWidget):
             self._more.stop()
             self._column.activate()
             self._scroll.setUpdatesEnabled(True)
+            self._show_resets()
+            self._tell_hints()
             self._filter(self.search.text())
             self._ask_for_choices()
             self.show_section(self._wanted_section)
 
     def _make_heading(self, section: str) -> None:
-        heading = QLabel(self._words.of(SECTION_TITLES[section]))
-        heading.setObjectName("section")
-        heading.setContentsMargins(0, GRID if self._headings else 0, 0, 0)
+        heading = SectionHead(section, self._words, self._tokens, first=False)
+        heading.back_wanted.connect(self._reset_section)
+        heading.undo_wanted.connect(self._undo_reset)
         self._headings[section] = heading
         self._column.insertWidget(self._column.count() - 1, heading)
         if section == _VOICE:
@@ -141,13 +158,24 @@ class SettingsPanel(QWidget):
         info = section_type(section).model_fields[name]
         field = SettingField(key, info, self._value(key), self._words, self._tokens)
         field.changed.connect(self._edited)
+        field.choices_wanted.connect(self.choices_wanted)
         self.fields[key] = field
         self._column.insertWidget(self._column.count() - 1, field)
 
     def _ask_for_choices(self) -> None:
+        self.presets.look_up()
         for kind in dict.fromkeys(f.choices_from for f in self.fields.values() if f.choices_from):
             self.choices_wanted.emit(kind)
         self.measured_wanted.emit()
+
+    def turn_ended(self, ended: TurnEnded) -> None:
+        """The figures of a turn, for the hints."""
+        self.hints.add(ended.metrics)
+        self._tell_hints()
+
+    def _tell_hints(self) -> None:
+        for section, heading in self._headings.items():
+            heading.show_hint(self.hints.told(section, self._words))
 
     def set_measured(self, notice: Notice | None) -> None:
         """What was measured of the voice, under its heading; None: nothing to tell."""
@@ -181,7 +209,7 @@ class SettingsPanel(QWidget):
             field.show_error(error)
             return
         if changed != self._settings:
-            self._settings = changed
+            self._set(changed)
             self.settings_changed.emit(changed)
             if key.startswith(f"{_VOICE}."):
                 self.measured_wanted.emit()
@@ -189,9 +217,43 @@ class SettingsPanel(QWidget):
 
     def take(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere."""
-        self._settings = settings
+        self._set(settings)
         for key, field in self.fields.items():
             field.show_value(self._value(key))
+
+    def _set(self, settings: Settings) -> None:
+        self.hints.forget_changed(self._settings, settings)
+        self._settings = settings
+        self._tell_hints()
+        self._show_resets()
+        self.presets.take(settings)
+
+    def _take_and_tell(self, settings: Settings) -> None:
+        """Many settings at once: from a preset, or back to the defaults."""
+        if settings != self._settings:
+            self.take(settings)
+            self.settings_changed.emit(settings)
+            self.measured_wanted.emit()
+
+    def _reset_section(self, section: str) -> None:
+        before = self._settings
+        after = before.model_copy(update={section: section_type(section)()})
+        self._before_reset[section] = (before, after)
+        self._take_and_tell(after)
+        self._show_resets()
+
+    def _undo_reset(self, section: str) -> None:
+        before, _ = self._before_reset.pop(section)
+        self._take_and_tell(self._settings.model_copy(update={section: getattr(before, section)}))
+
+    def _show_resets(self) -> None:
+        for section, heading in self._headings.items():
+            now = getattr(self._settings, section)
+            _, after = self._before_reset.get(section, (None, None))
+            undoes = after is not None and getattr(after, section) == now
+            if not undoes:
+                self._before_reset.pop(section, None)
+            heading.show_state(now != section_type(section)(), undoes)
 
     # Finding
 
@@ -217,8 +279,10 @@ class SettingsPanel(QWidget):
                 found.add(section)
         for section, heading in self._headings.items():
             heading.setVisible(section in found)
+        presets = not needle or self.presets.matches(needle)
+        self.presets.setVisible(presets)
         self._tell_measured()
-        self.nothing.setVisible(bool(self.fields) and not found)
+        self.nothing.setVisible(bool(self.fields) and not found and not presets)
 
     # Theme and language
 
@@ -227,6 +291,9 @@ class SettingsPanel(QWidget):
         self._tokens = tokens
         self.close_button.setIcon(icons.icon("close", tokens.text, 18))
         self._glass.setIcon(icons.icon("search", tokens.quiet, 16))
+        self.presets.dress(tokens)
+        for heading in self._headings.values():
+            heading.dress(tokens)
         for field in self.fields.values():
             field.dress(tokens)
 
@@ -238,8 +305,10 @@ class SettingsPanel(QWidget):
         self.search.setPlaceholderText(tr("Search the settings"))
         self.search.setAccessibleName(tr("Search the settings"))
         self.nothing.setText(tr("No setting has this in its name or help."))
-        for section, heading in self._headings.items():
-            heading.setText(self._words.of(SECTION_TITLES[section]))
+        self.presets.retranslate()
+        for heading in self._headings.values():
+            heading.retranslate()
+        self._tell_hints()
         for field in self.fields.values():
             field.retranslate()
         self._tell_measured()
