@@ -11,13 +11,14 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, or the window when none is given. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments:
+    background = arguments == ["--background"]
+    if arguments and not background:
         from kazeia_desktop.cli import main as run_command
 
         return run_command(arguments)
     from kazeia_desktop.app import main as open_window
 
-    return open_window()
+    return open_window(background)
 
 
 if __name__ == "__main__":

@@ -9,27 +9,41 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, TracebackType
+from typing import Final
 
 from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QSocketNotifier, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop import __version__, log
+from kazeia_desktop.errors import KazeiaError, NotRunningError, StorageError
 from kazeia_desktop.events import Event, Failed, Notice
+from kazeia_desktop.gui import geometry
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.engine import Choice, Engine, Host
+from kazeia_desktop.gui.instance import InstanceServer
 from kazeia_desktop.gui.main_window import MainWindow
+from kazeia_desktop.gui.motion import system_reduces_motion
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.single_instance import Place, SingleInstance, ask
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import SettingsStore
 from kazeia_desktop.translations import system_language, translate
 
 _log = logging.getLogger(__name__)
 
+_CLAIMS: Final = 20
 
-def main() -> int:
-    """Open the window and stay until it is closed. Returns the exit code."""
+
+def main(background: bool = False) -> int:
+    """Open the window and stay until it is closed. Returns the exit code.
+
+    Where Kazeia runs already, its window is shown and this one ends.
+
+    Args:
+        background: the window stays hidden where there is a tray.
+    """
     if not has_display():
         sys.stderr.write(
             translate("kazeia: there is no display; see `kazeia --help` for what works without one.", system_language())
@@ -38,30 +52,67 @@ def main() -> int:
         return 1
     paths = Paths.from_environment()
     _log_to(paths)
+    try:
+        instance = claim(Place.of(paths), show=not background)
+    except KazeiaError as error:
+        sys.stderr.write(f"kazeia: {error.told_in(system_language())}\n")
+        return 1
+    if instance is None:
+        return 0
+    try:
+        return _run(paths, instance, background)
+    finally:
+        instance.close()
+
+
+def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
     app = QApplication([sys.argv[0]])
     app.setApplicationName("kazeia")
     app.setApplicationDisplayName("Kazeia")
     app.setApplicationVersion(__version__)
     app.setDesktopFileName("kazeia")
     app.setStyle("Fusion")
+    app.setQuitOnLastWindowClosed(False)  # the window says when: it may be hidden
     store = SettingsStore(paths.settings_file)
     settings = store.load()
     _translate_qt(app, resolve_language(settings.appearance.language))
     bridge = EngineBridge(host(paths, store), settings)
     window = MainWindow(bridge, settings, paths)
-    with _faults_shown(bridge), _interrupts(app, lambda: window.close()):
-        window.show()
+    window.ended.connect(app.quit)
+    server = InstanceServer(instance, window.desktop.serve, app)
+    with _faults_shown(bridge), _interrupts(app, window.quit):
+        window.desktop.appear(geometry.load(paths.window_file), hidden=background)
         # The window is drawn first; nothing heavy is imported before.
         QTimer.singleShot(0, window.start)
+        window.jobs.run("motion", lambda _token, _report: system_reduces_motion(), window.set_system_still)
         if store.problem is not None:
             bridge.failed.emit(Failed(store.problem.template, store.problem.values, "settings", fatal=False))
         code = app.exec()
+    server.close()
     if not window.ended_in_time:
         # A model that is being loaded cannot be stopped half-way. Settings are saved, nothing is lost.
         _log.warning("a model was still loading when the window was closed")
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def claim(place: Place, show: bool) -> SingleInstance | None:
+    """The place of the one app; None: another has it, and shows its window if `show`.
+
+    Raises:
+        StorageError: another one has it but does not answer, or the place cannot be used.
+    """
+    for _ in range(_CLAIMS):
+        instance = SingleInstance.claim(place)
+        if instance is not None:
+            return instance
+        try:
+            ask(place, "show" if show else "state")
+        except NotRunningError:
+            continue  # it ended just now, or somebody only looked whether one runs
+        return None
+    raise StorageError("Kazeia runs but does not answer: try again, or end it and start it anew.")
 
 
 def has_display() -> bool:
@@ -145,7 +196,6 @@ def _compute_devices(paths: Paths) -> Sequence[Choice]:
 
 def _voices(paths: Paths) -> Sequence[Choice]:
     """The light voice's, the speakers of the own voice's models, and the added ones."""
-    from kazeia_desktop.errors import KazeiaError
     from kazeia_desktop.formats.voice_manifest import load_manifest
     from kazeia_desktop.pipeline.builder import voices_dir
     from kazeia_desktop.tts.voice_store import VoiceStore, own_voice_dirs

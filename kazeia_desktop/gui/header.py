@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.pages.registry import PAGES
+from kazeia_desktop.gui.shortcuts import Shortcuts
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 
@@ -18,10 +19,12 @@ class Header(QWidget):
 
     page_wanted = Signal(str)
     settings_wanted = Signal(bool)
+    conversations_wanted = Signal(bool)
 
-    def __init__(self, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
+    def __init__(self, words: Words, tokens: Tokens, shortcuts: Shortcuts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._words = words
+        self._shortcuts = shortcuts
         self._voice = ""
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -30,6 +33,14 @@ class Header(QWidget):
         self.voice = QLabel(self)
         self.voice.setObjectName("quiet")
         self.voice.setTextFormat(Qt.TextFormat.PlainText)
+        self.conversations = self._tool()
+        self.conversations.setCheckable(True)
+        self.conversations.clicked.connect(self.conversations_wanted)
+        self.private = QToolButton(self)
+        self.private.setObjectName("chip")
+        self.private.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.private.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.private.clicked.connect(lambda: self.conversations_wanted.emit(True))
         self.settings = self._tool()
         self.settings.setCheckable(True)
         self.settings.clicked.connect(self.settings_wanted)
@@ -41,10 +52,12 @@ class Header(QWidget):
         self.pages.setMenu(self._menu)
         self.pages.setVisible(bool(PAGES))
         box = QHBoxLayout(self)
-        box.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
-        box.setSpacing(GRID + 4)
+        box.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
+        box.setSpacing(GRID)
+        box.addWidget(self.conversations)
         box.addWidget(self.name)
         box.addWidget(self.voice, 1)
+        box.addWidget(self.private)
         box.addWidget(self.pages)
         box.addWidget(self.settings)
         self.dress(tokens)
@@ -59,21 +72,35 @@ class Header(QWidget):
     @property
     def tab_order(self) -> tuple[QWidget, ...]:
         """The controls in the order of the Tab key."""
-        return (self.pages, self.settings)
+        return (self.conversations, self.private, self.pages, self.settings)
 
     def set_voice(self, name: str) -> None:
         """Who speaks; "" where replies are not spoken."""
         self._voice = name
         self.voice.setText(self._words.tr("Voice: {name}", name=name) if name else "")
 
+    def set_keeps(self, keeps: bool) -> None:
+        """Whether conversations are kept; that they are not is always seen."""
+        self.private.setVisible(not keeps)
+
     def dress(self, tokens: Tokens) -> None:
         """Take over the colours of a theme."""
+        self.conversations.setIcon(icons.icon("conversations", tokens.text, _ICON))
+        self.private.setIcon(icons.icon("private", tokens.quiet, 16))
         self.settings.setIcon(icons.icon("settings", tokens.text, _ICON))
         self.pages.setIcon(icons.icon("menu", tokens.text, _ICON))
 
     def retranslate(self) -> None:
         tr = self._words.tr
-        self.settings.setToolTip(tr("Settings (F1)"))
+        keyed = self._shortcuts.with_keys
+        self.conversations.setToolTip(keyed(tr("Conversations"), "conversations"))
+        self.conversations.setAccessibleName(tr("Conversations"))
+        self.private.setText(tr("Nothing is kept"))
+        self.private.setAccessibleName(tr("Private: nothing is kept."))
+        self.private.setToolTip(
+            tr("What is said is forgotten when Kazeia closes or a new conversation begins.")
+        )  # fmt: skip
+        self.settings.setToolTip(keyed(tr("Settings"), "settings"))
         self.settings.setAccessibleName(tr("Settings"))
         self.pages.setToolTip(tr("More pages"))
         self.pages.setAccessibleName(tr("More pages"))

@@ -4,17 +4,17 @@ import itertools
 import logging
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QCloseEvent,
     QKeyEvent,
-    QKeySequence,
+    QMoveEvent,
     QResizeEvent,
-    QShortcut,
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
@@ -24,6 +24,10 @@ from kazeia_desktop.gui.banner import ErrorBanner, NoticeLine
 from kazeia_desktop.gui.body import Body
 from kazeia_desktop.gui.bridge import CLOSE_S, EngineBridge
 from kazeia_desktop.gui.chat_view import ChatView
+from kazeia_desktop.gui.conversations.controller import ConversationController
+from kazeia_desktop.gui.conversations.keeper import Keeper
+from kazeia_desktop.gui.conversations.sidebar import Sidebar
+from kazeia_desktop.gui.desktop import Desktop
 from kazeia_desktop.gui.engine import EngineInfo
 from kazeia_desktop.gui.header import Header
 from kazeia_desktop.gui.jobs import Jobs
@@ -31,8 +35,10 @@ from kazeia_desktop.gui.page_stack import PageStack
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
+from kazeia_desktop.gui.shortcuts import Shortcuts
 from kazeia_desktop.gui.states import capital, part_word
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
+from kazeia_desktop.gui.timers_strip import TimersStrip
 from kazeia_desktop.gui.transcript import Speaker, Transcript
 from kazeia_desktop.gui.words import Words, resolve_language
 from kazeia_desktop.paths import Paths
@@ -54,6 +60,8 @@ class MainWindow(QMainWindow):
         paths: where the pages find models, voices and conversations; None: where the environment says.
     """
 
+    ended = Signal()  # closed for good
+
     def __init__(self, bridge: EngineBridge, settings: Settings, paths: Paths | None = None) -> None:
         super().__init__()
         self._bridge = bridge
@@ -65,6 +73,7 @@ class MainWindow(QMainWindow):
         self._narrow: bool | None = None
         self._progress: tuple[str, float] = ("", 0.0)
         self._last_said = ""
+        self._system_still = False  # the system asks for less movement
         self.ended_in_time = True  # whether every thread was gone when the window closed
 
         words, tokens = self._words, self._tokens
@@ -75,15 +84,20 @@ class MainWindow(QMainWindow):
         self.chat = ChatView(self.transcript, words, tokens)
         self.banner = ErrorBanner(words, tokens)
         self.notice = NoticeLine(words)
+        self.shortcuts = Shortcuts(settings.shortcuts, words, self)
         self.presence = PresenceBar(words, tokens)
         self.panel = SettingsPanel(settings, words, tokens)
-        self.header = Header(words, tokens)
+        self.header = Header(words, tokens, self.shortcuts)
+        self.timers = TimersStrip(bridge, self.jobs, words, tokens)
+        keeper = Keeper(bridge, self.jobs, self._paths, words, self)
+        self.sidebar = Sidebar(keeper, settings.privacy.keep_conversations, self.shortcuts, words, tokens)
         self.stack = PageStack(self.chat, tokens)
         self._context = PageContext(
             words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page,
             self.change_all,
         )  # fmt: skip
         self.panel.use(self._context)
+        self.desktop = Desktop(self, bridge, self.jobs, words, self._paths, lambda: self._settings)
         self._build()
         self._connect()
         self._dress()
@@ -91,6 +105,7 @@ class MainWindow(QMainWindow):
         self.resize(*_SIZE)
         self.setMinimumSize(*_SMALLEST)
         self._take_appearance()
+        self._take_privacy()
         self.chat.setFocus()
 
     def _build(self) -> None:
@@ -108,13 +123,17 @@ class MainWindow(QMainWindow):
         column.addWidget(self.header)
         column.addWidget(held)
         column.addWidget(self.stack, 1)
+        column.addWidget(self.timers)
         column.addWidget(self.notice)
-        column.addWidget(self.presence)
         held.hide()
-        self.body = Body(main, self.panel)
+        self.body = Body(main, self.panel, self.presence, self.sidebar)
         self.setCentralWidget(self.body)
+        self.conversations = ConversationController(
+            self._bridge, self.sidebar, self.body, self.chat, self.transcript, self
+        )
+        self.conversations.opened.connect(self.show_conversation)
         order = (
-            *self.header.tab_order, self.banner.action, self.banner.close_button, self.chat,
+            *self.header.tab_order, *self.sidebar.tab_order, self.banner.action, self.banner.close_button, self.chat,
             self.chat.earlier, self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
         )  # fmt: skip
         for first, second in itertools.pairwise(order):
@@ -129,6 +148,11 @@ class MainWindow(QMainWindow):
         self.banner.action_wanted.connect(self._help)
         self.header.settings_wanted.connect(self.show_settings)
         self.header.page_wanted.connect(self.show_page)
+        self.header.conversations_wanted.connect(self.body.open_sidebar)
+        self.body.sidebar_toggled.connect(self.header.conversations.setChecked)
+        self.body.sidebar_toggled.connect(self.desktop.moved)
+        self.sidebar.new_wanted.connect(self.new_conversation)
+        self.sidebar.keep_wanted.connect(partial(self.change, "privacy.keep_conversations"))
         self.body.panel_toggled.connect(self._panel_toggled)
         self.panel.close_wanted.connect(lambda: self.show_settings(False))
         self.panel.settings_changed.connect(self.apply)
@@ -151,23 +175,34 @@ class MainWindow(QMainWindow):
         bridge.choices_ready.connect(self.panel.set_choices)
         bridge.measured_ready.connect(self.panel.set_measured)
 
-        QApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
-        for keys, act in (
-            (QKeySequence(Qt.Key.Key_Escape), self._escape),
-            (QKeySequence("Ctrl+M"), self._toggle_mute),
-            (QKeySequence(Qt.Key.Key_F1), self._toggle_settings),
-            (QKeySequence("Ctrl+,"), self._toggle_settings),
-        ):
-            QShortcut(keys, self).activated.connect(act)
+        hints = QApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._scheme_changed)
+        hints.accessibility().contrastPreferenceChanged.connect(self._scheme_changed)
+        self.shortcuts.changed.connect(self.retranslate)
+        self.shortcuts.bind(
+            {
+                "interrupt": bridge.interrupt,
+                "stop": self._escape,
+                "mute": self._toggle_mute,
+                "new": self.new_conversation,
+                "conversations": self.conversations.toggle,
+                "search": self.conversations.search,
+                "settings": self._toggle_settings,
+                "quit": self.quit,
+            }
+        )
 
     def start(self) -> None:
         """Load the models behind the window."""
         self._bridge.start()
+        if self._settings.privacy.keep_conversations:
+            self.conversations.find_last()
 
     # What the user does
 
     def set_muted(self, muted: bool) -> None:
         self.presence.set_muted(muted)
+        self.desktop.tray.set_muted(muted)
         self._bridge.set_muted(muted)
 
     def _toggle_mute(self) -> None:
@@ -198,6 +233,18 @@ class MainWindow(QMainWindow):
         """The pages that were shown so far, by name."""
         return self.stack.pages
 
+    @Slot()
+    def new_conversation(self) -> None:
+        """Begin anew; what was kept stays."""
+        self.show_conversation()
+        self.conversations.new()
+        self.presence.field.setFocus()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the app, whatever closing the window means."""
+        self.desktop.quit()
+
     def _toggle_settings(self) -> None:
         self.show_settings(not self.body.panel_open)
 
@@ -212,6 +259,8 @@ class MainWindow(QMainWindow):
     def _escape(self) -> None:
         if self.presence.state in BUSY:
             self._bridge.interrupt()
+        elif self.body.close_drawer():
+            pass
         elif self.body.panel_open:
             self.show_settings(False)
         elif self.page is not None:
@@ -223,7 +272,7 @@ class MainWindow(QMainWindow):
         """Keys that no control wanted: Space interrupts; letters go to the text field."""
         text = event.text()
         plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier)
-        if event.key() == Qt.Key.Key_Space and plain:
+        if self.shortcuts.is_interrupt(event):
             if not event.isAutoRepeat():
                 self._bridge.interrupt()
         elif plain and text and text.isprintable() and self._takes_letters():
@@ -311,6 +360,10 @@ class MainWindow(QMainWindow):
         old, self._settings = self._settings, settings
         self._bridge.apply(settings)
         self.stack.settings_changed(settings)
+        self.desktop.apply(old, settings)
+        self.shortcuts.apply(settings.shortcuts)
+        if old.privacy.keep_conversations != settings.privacy.keep_conversations:
+            self._take_privacy()
         if old.appearance != settings.appearance:
             self._take_appearance()
 
@@ -336,15 +389,26 @@ class MainWindow(QMainWindow):
             self.panel.take(changed)
             self.apply(changed)
 
+    def set_system_still(self, still: bool) -> None:
+        """Whether the system asks for less movement; see `gui.motion`."""
+        self._system_still = still
+        self._take_appearance()
+
     def _take_appearance(self) -> None:
         appearance = self._settings.appearance
-        self.presence.meter.still = appearance.reduced_motion
-        self.body.reduced_motion = appearance.reduced_motion
+        still = appearance.reduced_motion or self._system_still
+        self.presence.set_still(still)
+        self.body.reduced_motion = still
         language = resolve_language(appearance.language)
         if language != self._words.language:
             self._words.language = language
             self.retranslate()
         self._scheme_changed()
+
+    def _take_privacy(self) -> None:
+        keeps = self._settings.privacy.keep_conversations
+        self.header.set_keeps(keeps)
+        self.conversations.set_keeps(keeps)
 
     @Slot()
     def _scheme_changed(self) -> None:
@@ -363,19 +427,24 @@ class MainWindow(QMainWindow):
         tokens = self._tokens
         QApplication.setPalette(palette(tokens))
         self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
-        for part in (self.header, self.chat, self.stack, self.banner, self.presence, self.panel):
+        for part in (
+            self.header, self.sidebar, self.chat, self.stack, self.banner, self.timers, self.presence, self.panel,
+        ):  # fmt: skip
             part.dress(tokens)
 
     def retranslate(self) -> None:
         """Write every text anew in the current language."""
+        self.presence.use(self.shortcuts)
         for part in (
-            self.header, self.chat, self.stack, self.banner, self.notice, self.presence, self.panel,
+            self.header, self.sidebar, self.chat, self.stack, self.banner, self.timers, self.notice, self.panel,
+            self.desktop,
         ):  # fmt: skip
             part.retranslate()
         self._load_progress(*self._progress)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.desktop.moved()
         narrow = self.width() < NARROW_PX
         if narrow is not self._narrow:
             self._narrow = narrow
@@ -384,10 +453,28 @@ class MainWindow(QMainWindow):
             self.stack.set_narrow(narrow)
             self.setStyleSheet(style_sheet(self._tokens, narrow))
 
+    @property
+    def narrow(self) -> bool:
+        return self.width() < NARROW_PX
+
+    @property
+    def smallest(self) -> tuple[int, int]:
+        return _SMALLEST
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self.desktop.moved()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self.desktop.hides:
+            event.ignore()
+            self.hide()
+            return
+        self.desktop.close()
         self.hide()
         deadline = time.monotonic() + CLOSE_S
         self.stack.leave()
         engine_ended = self._bridge.close()
         self.ended_in_time = self.jobs.close(deadline) and engine_ended
         event.accept()
+        self.ended.emit()

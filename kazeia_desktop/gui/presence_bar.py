@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 
 from kazeia_desktop.events import State
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.level_meter import LevelMeter
+from kazeia_desktop.gui.level_meter import LevelMeter, Waveform
+from kazeia_desktop.gui.shortcuts import Shortcuts
 from kazeia_desktop.gui.states import state_word
 from kazeia_desktop.gui.theme import GRID, Tokens, state_color
 from kazeia_desktop.gui.words import Words
@@ -36,17 +37,18 @@ class MessageField(QLineEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.busy = False
+        self.space_interrupts = True
         self.setMaxLength(8000)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space and self.busy and not self.text():
+        if event.key() == Qt.Key.Key_Space and self.space_interrupts and self.busy and not self.text():
             self.interrupted.emit()
         else:
             super().keyPressEvent(event)
 
 
 class PresenceBar(QWidget):
-    """Ring, state, mute, stop, send now, text field, send. Emits what the user wants."""
+    """Ring, state, waveform, mute, stop, send now, text field, send. Emits what the user wants."""
 
     sent = Signal(str)
     stop_wanted = Signal()
@@ -62,10 +64,14 @@ class PresenceBar(QWidget):
         self._has_microphone = True
         self._waiting = False  # a text will be sent when the models are there
         self._progress_text = ""
+        self._shortcuts: Shortcuts | None = None
         self.setObjectName("presence")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
         self.meter = LevelMeter(tokens, self)
+        self.wave = Waveform(tokens, self)
+        self.wave.hide()
+        self.meter.spoke.connect(self.wave.add)
         self.word = QLabel(self)
         self.word.setObjectName("stateWord")
         self.hint = QLabel(self)
@@ -91,10 +97,14 @@ class PresenceBar(QWidget):
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 100)
 
+        first = QHBoxLayout()
+        first.setSpacing(GRID + 4)
+        first.addWidget(self.word)
+        first.addWidget(self.wave, 1)
         said = QVBoxLayout()
         said.setSpacing(0)
         said.addStretch(1)
-        said.addWidget(self.word)
+        said.addLayout(first)
         said.addWidget(self.hint)
         said.addStretch(1)
         self._said = QWidget(self)
@@ -164,6 +174,7 @@ class PresenceBar(QWidget):
         """Take over the colours of a theme."""
         self._tokens = tokens
         self.meter.dress(tokens)
+        self.wave.dress(tokens)
         self._show_state()
 
     def retranslate(self) -> None:
@@ -174,11 +185,22 @@ class PresenceBar(QWidget):
         self.send.setToolTip(tr("Send the message (Enter)"))
         self.send_now.setText(tr("Send now"))
         self.send_now.setToolTip(tr("Answer at once, without waiting for a pause"))
+        self.field.setAccessibleDescription(tr("Enter sends it"))
         self.stop.setAccessibleName(tr("Stop"))
-        self.stop.setToolTip(tr("Stop (Escape)"))
+        self.stop.setToolTip(self._with_keys(tr("Stop"), "stop"))
         self.progress.setAccessibleName(tr("Progress of loading"))
         self.meter.setAccessibleName(tr("Sound level"))
+        self.wave.setAccessibleName(tr("How loud the voice is"))
         self._show_state()
+
+    def use(self, shortcuts: Shortcuts) -> None:
+        """The keys as they are now: for tool tips, and whether Space interrupts."""
+        self._shortcuts = shortcuts
+        self.field.space_interrupts = shortcuts.space_interrupts
+        self.retranslate()
+
+    def _with_keys(self, told: str, name: str) -> str:
+        return told if self._shortcuts is None else self._shortcuts.with_keys(told, name)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -196,6 +218,11 @@ class PresenceBar(QWidget):
             self._waiting = False
         self._state = state
         self.meter.set_state(state)
+        self._show_state()
+
+    def set_still(self, still: bool) -> None:
+        """Whether less movement is wanted: the ring still follows voices, but nothing travels."""
+        self.meter.still = still
         self._show_state()
 
     def set_half_duplex(self, half: bool) -> None:
@@ -231,10 +258,14 @@ class PresenceBar(QWidget):
         self.mute.setIcon(icons.icon("microphone-off" if muted else "microphone", tokens.text, _ICON))
         told = tr("Switch the microphone on") if muted else tr("Switch the microphone off")
         self.mute.setAccessibleName(told)
-        self.mute.setToolTip(tr("{what} (Ctrl+M)", what=told) if self._has_microphone else tr("There is no microphone"))
+        self.mute.setToolTip(self._with_keys(told, "mute") if self._has_microphone else tr("There is no microphone"))
         self.mute.setEnabled(self._has_microphone)
         busy = state in BUSY
         self.stop.setEnabled(busy)
+        moving = state is State.SPEAKING and not self.meter.still
+        if not moving:
+            self.wave.clear()
+        self.wave.setVisible(moving)
         self.stop.setIcon(icons.icon("stop", tokens.text if busy else tokens.outline, _ICON))
         self.send_now.setVisible(state is State.HEARING)
         self.field.busy = busy
@@ -247,17 +278,22 @@ class PresenceBar(QWidget):
             case State.LOADING:
                 return tr("Your message leaves when Kazeia is ready.") if self._waiting else self._progress_text
             case State.SPEAKING if self._half_duplex:
-                return tr("Space or Stop interrupts")
+                return self._interrupts()
             case State.SPEAKING if self.mute.isChecked() or not self._has_microphone:
-                return tr("Space or Stop interrupts")
+                return self._interrupts()
             case State.SPEAKING:
                 return tr("Speak over it to interrupt")
             case State.THINKING:
-                return tr("Space or Stop interrupts")
+                return self._interrupts()
             case State.IDLE:
                 return tr("There is no microphone")
             case _:
                 return ""
+
+    def _interrupts(self) -> str:
+        tr = self._words.tr
+        keys = tr("Space") if self._shortcuts is None else self._shortcuts.keys("interrupt")
+        return tr("{keys} or Stop interrupts", keys=keys) if keys else tr("Stop interrupts")
 
     def _send(self) -> None:
         text = self.field.text().strip()

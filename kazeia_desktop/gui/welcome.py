@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import State
 from kazeia_desktop.gui.states import capital, part_word
@@ -12,7 +12,11 @@ from kazeia_desktop.gui.words import Words
 
 
 class Welcome(QWidget):
-    """One line that says what to do; under it the progress of loading, or what runs where."""
+    """One line that says what to do; under it the progress of loading, or what runs where, and the offer to go on with
+    the last conversation.
+    """
+
+    go_on_wanted = Signal()
 
     def __init__(self, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,11 +32,17 @@ class Welcome(QWidget):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(True)
             label.setTextFormat(Qt.TextFormat.PlainText)
+        self._last = ""
+        self.go_on = QPushButton(self)
+        self.go_on.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.go_on.clicked.connect(self.go_on_wanted)
+        self.go_on.hide()
         box = QVBoxLayout(self)
         box.setSpacing(2 * GRID)
         box.addStretch(3)
         box.addWidget(self._line)
         box.addWidget(self._detail)
+        box.addWidget(self.go_on, 0, Qt.AlignmentFlag.AlignHCenter)
         box.addStretch(4)
         self.dress(tokens)
         self.retranslate()
@@ -42,6 +52,12 @@ class Welcome(QWidget):
 
     def set_state(self, state: State) -> None:
         self._state = state
+        self.retranslate()
+
+    def offer(self, title: str) -> None:
+        """Offer to go on with the last conversation; "" for none."""
+        self._last = title
+        self.go_on.setVisible(bool(title))
         self.retranslate()
 
     def set_progress(self, text: str) -> None:
@@ -56,6 +72,7 @@ class Welcome(QWidget):
 
     def retranslate(self) -> None:
         tr = self._words.tr
+        self.go_on.setText(tr("Continue “{title}”", title=self._last.replace("&", "&&")))
         match self._state:
             case State.LOADING:
                 line = tr("Kazeia is getting ready")

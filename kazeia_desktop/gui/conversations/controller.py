@@ -1,43 +1,67 @@
 """Between the list of conversations and the engine: what is opened, begun anew, offered to go on with."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal, Slot
 
 from kazeia_desktop.events import ConversationOpened, Exchange
+from kazeia_desktop.gui.body import Body
 from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.gui.chat_view import ChatView
 from kazeia_desktop.gui.conversations.keeper import Keeper, Listed
 from kazeia_desktop.gui.conversations.sidebar import Sidebar
+from kazeia_desktop.gui.transcript import Transcript
 from kazeia_desktop.memory.conversations import Summary
 
 
 class ConversationController(QObject):
-    """Opens conversations also while there is no engine yet: they are read at once, and told to it when it comes.
+    """Opens conversations also while there is no engine yet: they are read at once, and told to it when it comes."""
 
-    Args:
-        keeps: whether conversations are kept, as the settings say.
-    """
-
-    last_found = Signal(object)  # Summary or None: what may be offered to go on with, once
+    opened = Signal()  # a kept conversation goes on
 
     def __init__(
-        self, bridge: EngineBridge, sidebar: Sidebar, keeps: Callable[[], bool], parent: QObject | None = None
+        self,
+        bridge: EngineBridge,
+        sidebar: Sidebar,
+        body: Body,
+        chat: ChatView,
+        transcript: Transcript,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._sidebar = sidebar
+        self._body = body
+        self._chat = chat
+        self._transcript = transcript
         self._keeper: Keeper = sidebar.keeper
-        self._keeps = keeps
+        self._keeps = False
         self._waiting: int | None = None  # told to the engine when it comes
-        self._looked = False
-        self.title = ""
+        self._looks_for_last = False
+        self._last = 0
         sidebar.open_wanted.connect(self.open)
-        sidebar.new_wanted.connect(self.new)
+        sidebar.close_wanted.connect(lambda: body.open_sidebar(False))
+        body.sidebar_toggled.connect(self._toggled)
+        chat.welcome.go_on_wanted.connect(lambda: self.open(self._last))
         self._keeper.listed.connect(self._listed)
         self._keeper.deleted.connect(self._deleted)
         bridge.conversation_opened.connect(self._opened)
         bridge.turn_ended.connect(self._turn_ended)
         bridge.ready.connect(self._ready)
+
+    def set_keeps(self, keeps: bool) -> None:
+        """Whether conversations are kept. The one that is on is not gone on with when that changes."""
+        if keeps != self._keeps:
+            self._keeps = keeps
+            self._sidebar.model.set_current(None)
+        self._sidebar.show_keeps(keeps)
+
+    def toggle(self) -> None:
+        """Open or close the list."""
+        self._body.open_sidebar(not self._body.sidebar_open)
+
+    def search(self) -> None:
+        """Search all conversations."""
+        self._body.open_sidebar(True)
+        self._sidebar.focus_search()
 
     @Slot(int)
     def open(self, conversation: int) -> None:
@@ -58,16 +82,9 @@ class ConversationController(QObject):
             self._bridge.command(lambda engine: engine.new_conversation())
 
     def find_last(self) -> None:
-        """At the start: look for what may go on; `last_found` tells."""
-        if self._keeps():
-            self._sidebar.refresh()
-        else:
-            self._looked = True
-
-    @property
-    def waits(self) -> bool:
-        """Whether a conversation was opened that the engine does not know yet."""
-        return self._waiting is not None
+        """At the start: offer to go on with the last conversation."""
+        self._looks_for_last = True
+        self._sidebar.refresh()
 
     def _read(self, summary: Summary, said: list[tuple[str, str]]) -> None:
         if self._waiting == summary.id:
@@ -76,8 +93,12 @@ class ConversationController(QObject):
 
     @Slot(object)
     def _opened(self, opened: ConversationOpened) -> None:
-        self.title = opened.title
+        self._looks_for_last = False
+        self._chat.welcome.offer("")
         self._sidebar.conversation_opened(opened.id)
+        if opened.id is not None:
+            self._body.close_drawer()
+            self.opened.emit()
 
     @Slot(object)
     def _ready(self, _info: object) -> None:
@@ -87,14 +108,25 @@ class ConversationController(QObject):
 
     @Slot(object)
     def _turn_ended(self, _ended: object) -> None:
-        if self._keeps() and self._sidebar.isVisible():
+        if self._keeps and self._sidebar.isVisible():
             self._sidebar.refresh()
 
     @Slot(object)
     def _listed(self, listed: Listed) -> None:
-        if not self._looked:
-            self._looked = True
-            self.last_found.emit(listed.found[0].conversation if listed.found else None)
+        looks, self._looks_for_last = self._looks_for_last, False
+        if looks and listed.found and self._transcript.rowCount() == 0:
+            last: Summary = listed.found[0].conversation
+            self._last = last.id
+            self._chat.welcome.offer(last.title)
+        elif self._last not in (hit.conversation.id for hit in listed.found) and not listed.wanted:
+            self._chat.welcome.offer("")  # it was deleted
+
+    def _toggled(self, opened: bool) -> None:
+        if opened:
+            self._sidebar.prepare()
+            self._sidebar.take_focus()
+        else:
+            self._chat.setFocus()
 
     @Slot(int)
     def _deleted(self, conversation: int) -> None:

@@ -248,6 +248,10 @@ class Sidebar(QWidget):
         self.show_list()
         (self.search if self.search.isEnabled() else self.new).setFocus()
 
+    def take_focus(self) -> None:
+        """The keyboard's place in the list when it opens."""
+        (self.view if self.view.isVisible() else self.new).setFocus()
+
     def show_facts(self) -> None:
         """The note about the user, in the place of the list."""
         self.stack.setCurrentWidget(self.facts)

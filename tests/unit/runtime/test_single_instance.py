@@ -166,7 +166,8 @@ def test_each_configuration_has_its_own(tmp_path: Path) -> None:
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr("os.getuid", lambda uid=tmp_path.stat().st_uid: uid + 1)
+    somebody = tmp_path.stat().st_uid + 1
+    monkeypatch.setattr("os.getuid", lambda: somebody)
     paths = Paths(*(tmp_path / part for part in ("config", "data", "cache", "logs")))
     assert single_instance._runtime_dir(paths) == paths.cache_dir / "run"
 
