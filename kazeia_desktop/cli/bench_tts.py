@@ -109,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
     for contest in contests:
         rounds = _rounds(contest, options)
         loading = {"load_s": _load_s(contest.model_dir, options.threads)}
-        record[contest.name] = _figures(rounds) | loading | _floors(contest.model_dir, floor)
+        floors = _floors(contest.model_dir, rounds[OURS], floor["peak_gflop_s"])
+        record[contest.name] = _figures(rounds) | loading | floors
         if options.clauses > 1:
             n_rounds = min(options.rounds, _CLAUSE_ROUNDS)
             record[contest.name] |= clauses(
@@ -183,8 +184,8 @@ def _peer_dir(peers: Path, dtype: str) -> Path | None:
     return folder
 
 
-def _probe(threads: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "kazeia_desktop.cli.machine_probe", str(threads)]
+def _probe(threads: int, *what: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "kazeia_desktop.cli.machine_probe", str(threads), *what]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
@@ -194,7 +195,10 @@ def _probe(threads: int) -> dict[str, Any]:
 
 
 def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
-    """Engine -> its answer of each round; no entry for a peer that is missing or failed."""
+    """Engine -> its answer of each round; no entry for a peer that is missing or failed.
+
+    Each of ours carries read_gb_s, what the memory gave right before and after it, in the mean.
+    """
     asked = [(_WARM_UP[0], 0, min(_WARM_UP[1], options.frames))]
     asked += [(TEXTS[i % len(TEXTS)], i + 1, options.frames) for i in range(options.rounds)]
     with ExitStack() as stack:
@@ -208,7 +212,11 @@ def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dic
         for text, seed, frames in asked:
             with _without_peer(engines):
                 for name, engine in engines.items():
-                    answers.setdefault(name, []).append(engine.speak(text, seed, frames))
+                    before = _probe(options.threads, "reads")["read_gb_s"] if name == OURS and seed else None
+                    answer = engine.speak(text, seed, frames)
+                    if before is not None:
+                        answer["read_gb_s"] = (before + _probe(options.threads, "reads")["read_gb_s"]) / 2
+                    answers.setdefault(name, []).append(answer)
         return {name: answers[name][1:] for name in engines}
 
 
@@ -271,18 +279,27 @@ def _drift(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"drift": round(drift, 3), "throttled": drift > _DRIFT}
 
 
-def _floors(model_dir: Path, floor: Mapping[str, Any]) -> dict[str, Any]:
-    """Milliseconds a frame below which no machine of this memory and arithmetic gets."""
+def _floors(model_dir: Path, ours: Sequence[Mapping[str, Any]], peak_gflop_s: float) -> dict[str, Any]:
+    """Milliseconds a frame below which no machine of this memory and arithmetic gets, and how far above ours are.
+
+    Medians over the rounds, each beside the memory's speed in that round.
+    """
     talker = GgufFile(model_dir / TALKER)
-    talker_bytes = _bytes(talker, "blk.") + _bytes(talker, "output.")
     predictor = GgufFile(model_dir / CODE_PREDICTOR)
-    predictor_bytes = _SWEEPS * _bytes(predictor, "blk.") + _bytes(predictor, "head.")
-    per_ms = max(floor["read_gb_s"], _READ_GB_S) * 1e6
-    return {
-        "floor_talker_ms": round(talker_bytes / per_ms, 2),
-        "floor_code_predictor_ms": round(predictor_bytes / per_ms, 2),
-        "floor_codec_ms": round(_CODEC_GFLOP / max(floor["peak_gflop_s"], _GFLOP_S) * 1000, 2),
+    n_bytes = {
+        "talker": _bytes(talker, "blk.") + _bytes(talker, "output."),
+        "code_predictor": _SWEEPS * _bytes(predictor, "blk.") + _bytes(predictor, "head."),
     }
+    codec_ms = round(_CODEC_GFLOP / max(peak_gflop_s, _GFLOP_S) * 1000, 2)
+    told: dict[str, Any] = {"floor_codec_ms": codec_ms, "read_gb_s": _median(ours, "read_gb_s", 2)}
+    for stage, count in n_bytes.items():
+        floors = [count / (max(answer["read_gb_s"], _READ_GB_S) * 1e6) for answer in ours]
+        told[f"floor_{stage}_ms"] = round(statistics.median(floors), 2)
+        known = [a[f"{stage}_ms"] / f for a, f in zip(ours, floors, strict=True) if a[f"{stage}_ms"] is not None]
+        told[f"{stage}_over_floor"] = round(statistics.median(known), 2) if known else None
+    took_ms = _median(ours, "codec_ms", 2)
+    told["codec_over_floor"] = None if took_ms is None else round(took_ms / codec_ms, 2)
+    return told
 
 
 def _bytes(file: GgufFile, prefix: str) -> int:

@@ -1,13 +1,16 @@
 """What this machine can do at most, and in which state it is: the floors of `kazeia bench tts`.
 
-    python -m kazeia_desktop.cli.machine_probe THREADS
+    python -m kazeia_desktop.cli.machine_probe THREADS [reads]
 
-Prints {"read_gb_s", "peak_gflop_s", "probe"}. Reads are numpy's dot product (OpenBLAS sdot, one thread a core) over
-640 MB a thread, nothing of which a cache holds; arithmetic is its float32 matrix product.
+Prints {"read_gb_s", "peak_gflop_s", "probe"}, the best of several runs; with `reads` only {"read_gb_s"}, as it is at
+this moment: a virtual machine's memory can have two speeds, a factor of 1.7 apart, for seconds or minutes each. Reads
+are numpy's dot product (OpenBLAS sdot, one thread a core) over 640 MB a thread, nothing of which a cache holds;
+arithmetic is its float32 matrix product.
 """
 
 import json
 import os
+import statistics
 import sys
 import threading
 import time
@@ -51,8 +54,8 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-def measure(threads: int, read_bytes: int = _READ_BYTES) -> dict[str, object]:
-    """The best of several runs, all threads at once."""
+def reads_gb_s(threads: int, read_bytes: int = _READ_BYTES) -> list[float]:
+    """GB/s of several runs, all threads at once."""
     import numpy as np
 
     arrays = [np.ones(read_bytes // 4, np.float32) for _ in range(threads)]
@@ -63,9 +66,14 @@ def measure(threads: int, read_bytes: int = _READ_BYTES) -> dict[str, object]:
             part = array[start : start + _BLOCK]
             np.dot(part, part)
 
-    read_s = min(_together(threads, read) for _ in range(_READS))
-    read_gb_s = threads * read_bytes / read_s / 1e9
-    arrays.clear()
+    return [threads * read_bytes / _together(threads, read) / 1e9 for _ in range(_READS)]
+
+
+def measure(threads: int, read_bytes: int = _READ_BYTES) -> dict[str, object]:
+    """The best of several runs, all threads at once."""
+    import numpy as np
+
+    read_gb_s = max(reads_gb_s(threads, read_bytes))
     squares = [np.ones((_SIDE, _SIDE), np.float32) for _ in range(threads)]
     product_s = min(_together(threads, lambda thread: squares[thread] @ squares[thread]) for _ in range(_PRODUCTS))
     return {
@@ -96,7 +104,12 @@ def _together(threads: int, work: Callable[[int], object]) -> float:
 def main() -> None:
     """Measure and print."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # ours are the threads; read when numpy is imported
-    sys.stdout.write(json.dumps(measure(int(sys.argv[1]))) + "\n")
+    threads = int(sys.argv[1])
+    if sys.argv[2:] == ["reads"]:
+        found: dict[str, object] = {"read_gb_s": round(statistics.median(reads_gb_s(threads, _READ_BYTES // 4)), 2)}
+    else:
+        found = measure(threads)
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kazeia_home: Path) -> P
     script.write_text(ENGINE, "utf-8")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setattr(engine_process, "_COMMAND", (sys.executable, str(script), str(asked)))
-    monkeypatch.setattr(bench_tts, "_probe", lambda threads: dict(FLOOR))
+    monkeypatch.setattr(bench_tts, "_probe", lambda threads, *what: dict(FLOOR))
     monkeypatch.setattr(bench_tts, "load_manifest", lambda folder: SimpleNamespace(dtype="q8_0"))
     monkeypatch.setattr(bench_tts.importlib.util, "find_spec", lambda name: SimpleNamespace(name=name))
     return asked
@@ -146,11 +146,19 @@ def test_floors_are_bytes_over_bandwidth(model: Path, peer: Path, log: Path, cap
     run("--model", model, "--peer-model", peer, "--rounds", 1, "--json")
     row = json.loads(capfd.readouterr().out)["q8_0"]
     assert row["floor_codec_ms"] == round(4.96 / 144 * 1000, 2)  # the probe's 100 GFLOP/s are below what is known
-    floors = bench_tts._floors(model, {"read_gb_s": 17.5, "peak_gflop_s": 496.0})
-    assert floors["floor_codec_ms"] == 10.0
     assert row["floor_talker_ms"] == round(n_bytes(1024 * 64, GgmlType.Q8_0) / 20e6, 2)
-    disturbed = bench_tts._floors(model, {"read_gb_s": 1e-3, "peak_gflop_s": 1.0})
-    assert disturbed == floors | {"floor_codec_ms": 34.44}  # a probe below the known machine does not raise the floor
+    assert (row["read_gb_s"], row["codec_over_floor"]) == (20.0, round(row["codec_ms"] / row["floor_codec_ms"], 2))
+    quick, slow = ({"talker_ms": t, "code_predictor_ms": None, "codec_ms": 20.0, "read_gb_s": r} for t, r in
+                   ((10.0, 40.0), (15.0, 20.0)))  # fmt: skip
+    floors = bench_tts._floors(model, [quick, slow, slow], 496.0)
+    floor = n_bytes(1024 * 64, GgmlType.Q8_0) / 20e6
+    assert (floors["floor_codec_ms"], floors["codec_over_floor"], floors["read_gb_s"]) == (10.0, 2.0, 20.0)
+    assert (floors["floor_talker_ms"], floors["talker_over_floor"]) == (round(floor, 2), round(15.0 / floor, 2))
+    assert floors["code_predictor_over_floor"] is None
+    disturbed = bench_tts._floors(model, [quick | {"read_gb_s": 1e-3}], 1.0)
+    # A probe below the known machine does not raise the floor.
+    assert disturbed["floor_codec_ms"] == 34.44
+    assert disturbed["floor_talker_ms"] == round(n_bytes(1024 * 64, GgmlType.Q8_0) / 17.5e6, 2)
     sweeps = n_bytes((15 * 100 + 8) * 64, GgmlType.Q8_0)
     assert row["floor_code_predictor_ms"] == round(sweeps / 20e6, 2)
 
