@@ -6,6 +6,7 @@ Each picture is taken in a process of its own, because scale and theme are chose
 """
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -67,6 +68,9 @@ SHOTS = (
     Shot("settings", "dark", "en", width=1280),
     Shot("speaking", "light", scale=2),
     Shot("speaking", "light", width=800, height=1100),
+    Shot("presets", "light", width=1280),
+    Shot("presets", "dark", "en", width=1280),
+    Shot("presets", "dark", width=800, height=1100),
     Shot("settings", "dark", width=800, height=1100),
     Shot("activity", "light", width=1280, height=800),
     Shot("activity", "dark", "en", width=1280, height=800),
@@ -200,9 +204,10 @@ def scene_speaking(window, host, let, shot) -> None:  # noqa: ANN001
     turn = host.engine.hears(question)
     first = answer.split(". ")[0] + "."
     host.engine.replies(turn, answer, CLAUSES if shot.language == "fr" else [first])
-    for rms in (0.03, 0.09, 0.2, 0.12, 0.05, 0.16, 0.08):
-        let(0.08)
-        host.engine.emit(Level(rms))
+    window.presence.set_still(False)
+    for step in range(34):
+        let(0.025)
+        host.engine.emit(Level(0.02 + 0.16 * abs(math.sin(step / 3)) * abs(math.sin(step / 11))))
 
 
 def scene_interrupted(window, host, let, shot) -> None:  # noqa: ANN001
@@ -323,6 +328,27 @@ def scene_log(window, host, let, shot) -> None:  # noqa: ANN001
     )
     bar = page.scroll_area.verticalScrollBar()
     bar.setValue(bar.maximum())
+
+
+def scene_presets(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_speaking(window, host, let, shot)
+    window.show_settings(True)
+    while not window.panel.complete:
+        let(0.05)
+    if shot.language == "fr":
+        window.panel.presets.save.click()
+        window.panel.presets.name.setText("Conte du soir")
+        window.panel.fields["audio.volume"].editor._step_by(2)
+    else:
+        from kazeia_desktop.events import TurnEnded
+
+        figures = {
+            "tts_ttfa_ms": 402.0, "tts_rtf": 0.93, "talker_ms": 30.0, "code_predictor_ms": 24.5, "codec_ms": 19.0,
+        }  # fmt: skip
+        host.engine.emit(TurnEnded(99, "", "done", figures))
+        window.panel.fields["tts.speed"].editor._step_by(2)
+        window.panel.show_section("tts")
+    let(0.6)
 
 
 if __name__ == "__main__":

@@ -48,9 +48,10 @@ def turn(one: Opened, number: int, typed: bool = False, **metrics: float | None)
 
 
 @pytest.fixture(autouse=True)
-def home(kazeia_home: Path) -> Path:
-    (kazeia_home / "logs").mkdir(parents=True)
-    return kazeia_home
+def home(kazeia_home: Path, tmp_path: Path) -> Path:
+    """Where the window of `opened` keeps its files."""
+    (tmp_path / "logs").mkdir()
+    return tmp_path
 
 
 def write_log(home: Path, *entries: tuple[str, str]) -> Path:

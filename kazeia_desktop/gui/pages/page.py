@@ -123,5 +123,6 @@ class Page(QWidget):
         """Write every text anew in the current language."""
         tr = self.context.words.tr
         self.title.setText(self.title_text())
+        self.setAccessibleName(self.title_text())
         self.back.setToolTip(tr("Back to the conversation (Escape)"))
         self.back.setAccessibleName(tr("Back to the conversation"))
