@@ -66,7 +66,7 @@ def test_what_the_last_turns_took_stands_under_the_headings(opened: Opener) -> N
     assert "premier mot après 96\u202fms, 41\u202fms par token (24 par seconde)" in heads["llm"].hint.text()
     assert heads["tts"].hint.text() == (
         "Derniers tours\u202f: locuteur 30,0\u202fms, prédicteur 41,5\u202fms, décodeur 22,0\u202fms par trame de "
-        "80\u202fms, premier son après 402\u202fms, 1170\u202fms par seconde de son, plus lent que le temps réel."
+        "80\u202fms, premier son en 402\u202fms, 1170\u202fms par seconde de son, plus lent que le temps réel."
     )
     assert heads["tts"].accessibleDescription() == heads["tts"].hint.text()
     switch(one, "en")
@@ -78,7 +78,7 @@ def test_a_light_voice_tells_its_first_sound_and_speed() -> None:
     hints = StageHints()
     hints.add({"tts_ttfa_ms": 240.0, "tts_rtf": 0.31, "talker_ms": None})
     told = hints.told("tts", Words("en"))
-    assert told == "Last turns: first sound after 240\u202fms, 310 ms for a second of sound, real time."
+    assert told == "Last turns: first sound in 240\u202fms, 310 ms for a second of sound, real time."
 
 
 def test_the_median_of_the_last_turns_counts() -> None:

@@ -96,7 +96,7 @@ def _of_voice(median: Mapping[str, float], words: Words) -> str:
     if parts:
         parts[-1] = tr("{last} per frame of 80 ms", last=parts[-1])
     if "tts_ttfa_ms" in median:
-        parts.append(tr("first sound after {time}", time=words.seconds(median["tts_ttfa_ms"])))
+        parts.append(tr("first sound in {time}", time=words.seconds(median["tts_ttfa_ms"])))
     if "tts_rtf" in median:
         rtf = median["tts_rtf"]
         told = tr("{ms} ms for a second of sound", ms=_rounded(1000 * rtf))
