@@ -42,12 +42,13 @@ from kazeia_desktop.tts.qwen3_options import SpeechOptions, SpeechStats, Voice, 
 from kazeia_desktop.tts.qwen3_prompt import PromptBuilder
 from kazeia_desktop.tts.qwen3_stream import SpeechStream
 from kazeia_desktop.tts.qwen3_talker import TalkerSession
-from kazeia_desktop.tts.qwen3_text import N_ROLE, TextTokenizer
+from kazeia_desktop.tts.qwen3_text import N_ROLE, Pieces, TextTokenizer, counted
 from kazeia_desktop.tts.speaker_encoder import SpeakerEncoder
 
 FRAMES_PER_S: Final = 12.5
 _POSITIONS: Final = 1024
 """A minute of speech with its prompt; 117 MB of state in the 0.6B model."""
+_POLL_S: Final = 0.02
 _GREEDY: Final = SamplerOptions(0.0, 0, 1.0)
 
 
@@ -228,11 +229,13 @@ class Qwen3Tts:
             ModelError: it failed because a file is damaged; says which, and which part of it.
             SettingsError: no such language, speaker, or a voice of another width.
         """
-        with self._lock, self._blaming():
+        with self._mine(cancel) as mine, self._blaming():
+            if not mine:
+                return
             began = time.perf_counter()
             kept_s = 0.0
             self.stats = stats = SpeechStats()
-            source = _Pieces([text] if isinstance(text, str) else text)
+            source = Pieces([text] if isinstance(text, str) else text)
             seed = _seed(options)
             for attempt in range(2):
                 stats.seed, stats.retries = seed + attempt, attempt
@@ -284,7 +287,9 @@ class Qwen3Tts:
             while (spoken := waiting.pop(0) if waiting else more()) is not None and not cancel.is_set():
                 yield from self.synthesize(spoken.text, spoken.voice, spoken.options, cancel)
             return
-        with self._lock, self._blaming():
+        with self._mine(cancel) as mine, self._blaming():
+            if not mine:
+                return
             self._session.resume()
             batch = Batch(
                 self._begun, self._session, self._predictor, self._codec_stream, waiting,
@@ -309,6 +314,18 @@ class Qwen3Tts:
         return speech, self._generator.course(speech, seed, choices)
 
     @contextlib.contextmanager
+    def _mine(self, cancel: CancelToken) -> Iterator[bool]:
+        """Waits for the utterance of another thread; False when cancelled meanwhile."""
+        while not self._lock.acquire(timeout=_POLL_S):
+            if cancel.is_set():
+                yield False
+                return
+        try:
+            yield True
+        finally:
+            self._lock.release()
+
+    @contextlib.contextmanager
     def _blaming(self) -> Iterator[None]:
         """Where figures are not finite, the weight that is to blame is looked for, and told instead."""
         try:
@@ -321,7 +338,11 @@ class Qwen3Tts:
             raise
 
     def set_threads(self, talker: int, code_predictor: int) -> None:
-        """Waits for the utterance under way."""
+        """Waits for the utterance under way.
+
+        Raises:
+            InferenceError: the system has no more threads; those before stay.
+        """
         with self._lock:
             self._make_generator(talker, code_predictor)
 
@@ -340,10 +361,18 @@ class Qwen3Tts:
         """Both models on one team, as they never work at once; on two where they have different numbers of threads."""
         if self._team_sizes == (talker, code_predictor):
             return
+        try:
+            team = ThreadTeam(code_predictor)
+            of_talker = team if talker == code_predictor else ThreadTeam(talker)
+        except RuntimeError as error:
+            raise InferenceError(
+                "The system gives the voice no {n} threads ({reason}): set fewer, or close other programs.",
+                n=max(talker, code_predictor),
+                reason=str(error),
+            ) from error
         self._team_sizes = (talker, code_predictor)
-        team = ThreadTeam(code_predictor)
         self._predictor = CodePredictor(self._code_predictor_model, team)
-        self._session = self._new_session(team if talker == code_predictor else ThreadTeam(talker))
+        self._session = self._new_session(of_talker)
         self._generator = FrameGenerator(self._description, self._prompts, self._session, self._predictor)
 
     def _in_turn(self) -> bool:
@@ -367,7 +396,7 @@ class Qwen3Tts:
             prompt = self._prompts.whole(prefix, self._text.text(text))
             return Speech(prompt, len(prefix), iter(()), [len(text.encode("utf-8", "replace"))])
         n_bytes = [0]
-        tokens = self._text.pieces(_counted(pieces, n_bytes))
+        tokens = self._text.pieces(counted(pieces, n_bytes))
         prompt_row = next(tokens, None)
         rows = itertools.chain((self._prompts.text_row(token) for token in tokens), [self._prompts.end])
         if prompt_row is None:
@@ -392,23 +421,3 @@ class Qwen3Tts:
 
 def _seed(options: SpeechOptions) -> int:
     return secrets.randbits(31) if options.seed is None else options.seed
-
-
-class _Pieces:
-    """A text that comes piece by piece, and can be told again from its beginning."""
-
-    def __init__(self, pieces: Iterable[str]) -> None:
-        self._coming = iter(pieces)
-        self._told: list[str] = []
-
-    def again(self) -> Iterator[str]:
-        yield from self._told
-        for piece in self._coming:
-            self._told.append(piece)
-            yield piece
-
-
-def _counted(pieces: Iterable[str], n_bytes: list[int]) -> Iterator[str]:
-    for piece in pieces:
-        n_bytes[0] += len(piece.encode("utf-8", "replace"))
-        yield piece

@@ -68,3 +68,25 @@ class TextTokenizer:
 def _clean(text: str) -> str:
     """NFC, and lone surrogates (which no UTF-8 has) replaced."""
     return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
+
+
+class Pieces:
+    """A text that comes piece by piece, and can be told again from its beginning."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._coming = iter(pieces)
+        self._told: list[str] = []
+
+    def again(self) -> Iterator[str]:
+        """From the beginning, and on as it comes."""
+        yield from self._told
+        for piece in self._coming:
+            self._told.append(piece)
+            yield piece
+
+
+def counted(pieces: Iterable[str], n_bytes: list[int]) -> Iterator[str]:
+    """The pieces; what they have in UTF-8 is added to n_bytes[0] as they come."""
+    for piece in pieces:
+        n_bytes[0] += len(piece.encode("utf-8", "replace"))
+        yield piece

@@ -17,7 +17,9 @@ from kazeia_desktop.frames import FloatArray, IntArray
 from kazeia_desktop.models.convert.convert import convert
 from kazeia_desktop.models.convert.official import OfficialSource
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.tts import qwen3
 from kazeia_desktop.tts.qwen3 import Qwen3Tts
+from kazeia_desktop.tts.qwen3_clause import Spoken
 from kazeia_desktop.tts.qwen3_generator import Speech, Times
 from kazeia_desktop.tts.qwen3_options import CODE_PREDICTOR_SAMPLING, TALKER_SAMPLING, SpeechOptions
 from tests.fakes.micro_voice import write_checkpoint
@@ -201,3 +203,43 @@ def test_the_options_are_the_published_models(loaded: Qwen3Tts, tmp_path: Path) 
     assert (talker.temperature, talker.top_k, talker.top_p, talker.repetition_penalty) == published
     others = CODE_PREDICTOR_SAMPLING
     assert (others.temperature, others.top_k, others.top_p) == published[:3] and others.repetition_penalty == 1
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_who_waits_for_another_utterance_can_give_up(tts: Qwen3Tts, together: bool) -> None:
+    """The other thread keeps its utterance open and never asks for the rest."""
+    tts._lock.acquire()
+    cancel = CancelToken()
+    heard: list[object] = []
+    options = SpeechOptions(language="french", seed=SEED)
+
+    def speak() -> None:
+        if together:
+            heard.extend(tts.synthesize_all([Spoken("Bonjour.", None, options)], cancel))
+        else:
+            heard.extend(tts.synthesize("Bonjour.", None, options, cancel))
+
+    waiting = threading.Thread(target=speak, name="waiting")
+    waiting.start()
+    try:
+        waiting.join(0.05)
+        assert waiting.is_alive()
+        cancel.set()
+        waiting.join(3.0)
+        assert not waiting.is_alive()
+    finally:
+        tts._lock.release()
+    assert heard == []
+    assert not tts._lock.locked()
+
+
+def test_no_more_threads_are_a_plain_line_and_those_before_stay(tts: Qwen3Tts, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (tts._team_sizes, tts._predictor, tts._session)
+
+    def refused(n_threads: int) -> None:
+        raise RuntimeError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(qwen3, "ThreadTeam", refused)
+    with pytest.raises(InferenceError, match=r"no 3 threads .*temporarily unavailable"):
+        tts.set_threads(3, 2)
+    assert (tts._team_sizes, tts._predictor, tts._session) == before
