@@ -78,6 +78,16 @@ SHOTS = (
     Shot("activity", "light", scale=2),
     Shot("log", "dark", width=1280, height=800),
     Shot("log", "light", "en", width=800, height=1100),
+    Shot("conversations", "light", width=1280, height=800),
+    Shot("conversations", "dark", "en", width=1280, height=800),
+    Shot("conversations", "light", width=800, height=1100),
+    Shot("conversations", "contrast", width=1280, height=800),
+    Shot("conversations", "light", width=1280, height=800, scale=2),
+    Shot("search", "dark", width=1280, height=800),
+    Shot("delete", "light", "en", width=1280, height=800),
+    Shot("private", "light", width=1280, height=800),
+    Shot("facts", "dark", width=1280, height=800),
+    Shot("continue", "light", width=1280, height=800),
 )
 
 
@@ -107,6 +117,7 @@ def take(shot: Shot, out: Path) -> int:
 
     from kazeia_desktop.gui.bridge import EngineBridge
     from kazeia_desktop.gui.main_window import MainWindow
+    from kazeia_desktop.paths import Paths
     from kazeia_desktop.settings.schema import Settings
     from kazeia_desktop.settings.store import with_value
     from tests.fakes.fake_engine import FakeHost
@@ -121,7 +132,9 @@ def take(shot: Shot, out: Path) -> int:
     ):
         settings = with_value(settings, key, value)
     host = FakeHost(half_duplex=True)
-    window = MainWindow(EngineBridge(host.host(), settings), settings)
+    home = Path(tempfile.mkdtemp())
+    paths = Paths(*(home / name for name in ("config", "data", "cache", "logs")))
+    window = MainWindow(EngineBridge(host.host(), settings), settings, paths)
     window.resize(shot.width, shot.height)
     window.show()
     QTest.qWaitForWindowExposed(window)
@@ -349,6 +362,75 @@ def scene_presets(window, host, let, shot) -> None:  # noqa: ANN001
         window.panel.fields["tts.speed"].editor._step_by(2)
         window.panel.show_section("tts")
     let(0.6)
+
+
+def _keep(window, shot) -> None:  # noqa: ANN001
+    """Conversations of several days, kept."""
+    from kazeia_desktop.memory.conversations import ConversationStore
+
+    french = shot.language == "fr"
+    day = 86_400
+    kept = (
+        (170 * day, "Une recette de galettes de sarrasin", "A recipe for buckwheat pancakes"),
+        (33 * day, "Apprendre les noms des étoiles d'été", "Learning the names of the summer stars"),
+        (4 * day, "Que dire dans un discours de mariage, sans être longue ?", "What to say at a wedding, briefly?"),
+        (day, "Un itinéraire le long du canal de Nantes à Brest", "A route along the canal from Nantes to Brest"),
+        (day - 3600, "Pourquoi le ciel est-il rouge le soir ?", "Why is the sky red in the evening?"),
+        (7200, "Préparer la randonnée de samedi", "Getting ready for Saturday's hike"),
+        (300, QUESTION, QUESTION_EN),
+    )
+    for ago, title, title_en in kept:
+        store = ConversationStore(window._paths.conversations_file, now=lambda ago=ago: time.time() - ago)
+        store.add(None, title if french else title_en, ANSWER if french else ANSWER_EN, shot.language).result()
+        store.close()
+    window.change("privacy.keep_conversations", True)
+
+
+def scene_conversations(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.llm.tools.timers import Pending
+
+    _keep(window, shot)
+    scene_speaking(window, host, let, shot)
+    window.body.open_sidebar(True)
+    let(0.4)
+    window.sidebar.model.set_current(7)
+    window.sidebar.view.setCurrentIndex(window.sidebar.model.index(window.sidebar.model.row_of(6)))
+    label = "pâtes" if shot.language == "fr" else "pasta"
+    window.timers.show_pending(
+        [Pending("timer", time.time() + 245, 600, label), Pending("alarm", time.time() + 30_000)]
+    )  # fmt: skip
+
+
+def scene_search(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_conversations(window, host, let, shot)
+    window.timers.show_pending([])
+    window.sidebar.search.setFocus()
+    window.sidebar.search.setText("coupe vent" if shot.language == "fr" else "wind")
+    let(0.6)
+
+
+def scene_delete(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_conversations(window, host, let, shot)
+    window.sidebar._ask_to_delete()
+
+
+def scene_private(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_speaking(window, host, let, shot)
+    window.body.open_sidebar(True)
+
+
+def scene_facts(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.memory.facts import FactsNote
+
+    FactsNote(window._paths.facts_file).write("Je m'appelle Jeanne et j'habite à Rennes.\nJ'ai un chien, Pixel.")
+    scene_conversations(window, host, let, shot)
+    window.sidebar.show_facts()
+
+
+def scene_continue(window, host, let, shot) -> None:  # noqa: ANN001
+    _keep(window, shot)
+    _begin(window, host, let)
+    window.body.open_sidebar(True)
 
 
 if __name__ == "__main__":

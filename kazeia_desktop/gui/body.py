@@ -123,6 +123,8 @@ class Body(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if self.panel_open and self._only_one():
+            self.open_sidebar(False)
         self._place()
 
     def event(self, event: QEvent) -> bool:

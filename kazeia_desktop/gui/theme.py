@@ -138,6 +138,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     inner = height - 2  # the border is inside
     chip = TOUCH_PX - 2 if touch else 22
     on_user = "#062B27" if t.dark else "#FFFFFF"
+    user_edge = t.user_ground if t.user_ground != t.ground else t.user  # in high contrast its ground is no other
     return f"""
     QWidget {{ color: {t.text}; font-size: {BODY_PX}px; }}
     QMainWindow, QWidget#ground, QScrollArea#chat, QWidget#chatContent {{ background: {t.ground}; border: none; }}
@@ -155,7 +156,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QLabel#welcome {{ font-size: 24px; font-weight: 500; }}
     QLabel#stateWord {{ font-weight: 600; }}
     QLabel#fieldError {{ color: {t.error}; font-size: {SMALL_PX}px; }}
-    QFrame#userMessage {{ background: {t.user_ground}; border: 1px solid {t.user_ground}; border-radius: {RADIUS}px; }}
+    QFrame#userMessage {{ background: {t.user_ground}; border: 1px solid {user_edge}; border-radius: {RADIUS}px; }}
     QFrame#kazeiaMessage {{ background: {t.surface}; border: 1px solid {t.line}; border-radius: {RADIUS}px; }}
     QLabel#userName {{ color: {t.user}; font-size: {SMALL_PX}px; font-weight: 600; }}
     QLabel#kazeiaName {{ color: {t.kazeia}; font-size: {SMALL_PX}px; font-weight: 600; }}

@@ -23,7 +23,7 @@ _TICK_MS: Final = 1000
 class _Chip(QFrame):
     """One timer or alarm."""
 
-    def __init__(self, pending: Pending, cancel: Callable[[], None], parent: QWidget) -> None:
+    def __init__(self, pending: Pending, parent: QWidget) -> None:
         super().__init__(parent)
         self.pending = pending
         self.setObjectName("card")
@@ -34,7 +34,6 @@ class _Chip(QFrame):
         self.cancel = QToolButton(self)
         self.cancel.setObjectName("chip")
         self.cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.cancel.clicked.connect(cancel)
         box = QHBoxLayout(self)
         box.setContentsMargins(GRID + 2, 2, 4, 2)
         box.setSpacing(GRID - 2)
@@ -94,7 +93,8 @@ class TimersStrip(QWidget):
             chip.deleteLater()
         self.chips = []
         for at, one in enumerate(pending[:_SHOWN]):
-            chip = _Chip(one, lambda gone=one: self._cancel(gone), self)  # type: ignore[misc]
+            chip = _Chip(one, self)
+            chip.cancel.clicked.connect(lambda _checked, gone=one: self._cancel(gone))
             self._box.insertWidget(at, chip)
             self.chips.append(chip)
         hidden = len(pending) - len(self.chips)

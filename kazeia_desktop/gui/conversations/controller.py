@@ -35,6 +35,7 @@ class ConversationController(QObject):
         self._keeper: Keeper = sidebar.keeper
         self._keeps = False
         self._waiting: int | None = None  # told to the engine when it comes
+        self._asked: int | None = None  # of the engine, which has not opened it yet
         self._looks_for_last = False
         self._last = 0
         sidebar.open_wanted.connect(self.open)
@@ -46,6 +47,7 @@ class ConversationController(QObject):
         bridge.conversation_opened.connect(self._opened)
         bridge.turn_ended.connect(self._turn_ended)
         bridge.ready.connect(self._ready)
+        bridge.failed.connect(self._failed)
 
     def set_keeps(self, keeps: bool) -> None:
         """Whether conversations are kept. The one that is on is not gone on with when that changes."""
@@ -69,7 +71,8 @@ class ConversationController(QObject):
         if self._bridge.engine is None:
             self._waiting = conversation
             self._keeper.read(conversation, self._read)
-        else:
+        elif conversation != self._asked:
+            self._asked = conversation
             self._bridge.command(lambda engine: engine.open_conversation(conversation))
 
     @Slot()
@@ -92,7 +95,12 @@ class ConversationController(QObject):
             self._bridge.conversation_opened.emit(ConversationOpened(summary.id, summary.title, turns))
 
     @Slot(object)
+    def _failed(self, _error: object) -> None:
+        self._asked = None
+
+    @Slot(object)
     def _opened(self, opened: ConversationOpened) -> None:
+        self._asked = None
         self._looks_for_last = False
         self._chat.welcome.offer("")
         self._sidebar.conversation_opened(opened.id)

@@ -33,7 +33,7 @@ class ConversationDelegate(QStyledItemDelegate):
         row = self._model.at(index)
         if row is None or row.conversation is None:
             return QSize(0, _HEADING_PX)
-        return QSize(0, TOUCH_PX + (_EXCERPT_PX if _excerpt(row) else 0))
+        return QSize(0, TOUCH_PX + (_EXCERPT_PX if row.excerpt else 0))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = self._model.at(index)
@@ -97,7 +97,7 @@ class ConversationDelegate(QStyledItemDelegate):
         painter.setPen(QColor(tokens.text))
         shown = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, line.width())
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
-        if excerpt := _excerpt(row):
+        if excerpt := row.excerpt:
             font.setPixelSize(SMALL_PX)
             font.setWeight(QFont.Weight.Normal)
             painter.setFont(font)
@@ -137,8 +137,3 @@ class ConversationDelegate(QStyledItemDelegate):
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         rect: QRect = option.rect
         editor.setGeometry(rect.left() + GRID, rect.top() + 2, rect.width() - 2 * GRID, TOUCH_PX - 4)
-
-
-def _excerpt(row: Row) -> str:
-    """What was found, where that is not the title itself."""
-    return row.excerpt if row.excerpt != row.title else ""

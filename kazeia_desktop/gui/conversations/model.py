@@ -3,13 +3,16 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from kazeia_desktop.gui.conversations.days import heading, moment
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.memory.conversations import Found, Summary
+from kazeia_desktop.memory.folding import words
 
+_WORDS_BEFORE: Final = 2
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -37,6 +40,7 @@ class ConversationList(QAbstractListModel):
         self._words = words
         self._now = now
         self._found: Sequence[Found] = ()
+        self._wanted: list[str] = []
         self._rows: list[Row] = []
         self._current: int | None = None
 
@@ -49,9 +53,13 @@ class ConversationList(QAbstractListModel):
     def rows(self) -> Sequence[Row]:
         return self._rows
 
-    def show_found(self, found: Sequence[Found], current: int | None) -> None:
-        """Show these, the last changed first. Without an excerpt a Found is just listed."""
-        self._found, self._current = found, current
+    def show_found(self, found: Sequence[Found], current: int | None, wanted: str = "") -> None:
+        """Show these, the last changed first. Without an excerpt a Found is just listed.
+
+        Args:
+            wanted: what was searched: excerpts begin shortly before it, as a row has room for little.
+        """
+        self._found, self._current, self._wanted = found, current, words(wanted)
         self.retranslate()
 
     def set_current(self, current: int | None) -> None:
@@ -70,11 +78,21 @@ class ConversationList(QAbstractListModel):
             if under != day:
                 day = under
                 rows.append(Row(day))
-            rows.append(Row(one.title or "…", one, hit.excerpt, moment(one.changed_s, now_s, self._words)))
+            rows.append(Row(one.title or "…", one, self._lead(hit), moment(one.changed_s, now_s, self._words)))
         if rows != self._rows:
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
+
+    def _lead(self, hit: Found) -> str:
+        if hit.excerpt == hit.conversation.title:
+            return ""
+        parts = hit.excerpt.split(" ")
+        for at, part in enumerate(parts):
+            if any(word.startswith(one) for word in words(part) for one in self._wanted):
+                start = max(0, at - _WORDS_BEFORE)
+                return ("…" if start else "") + " ".join(parts[start:])
+        return hit.excerpt
 
     def row_of(self, conversation: int | None) -> int:
         """Where a conversation stands; -1: it is not shown."""
@@ -113,7 +131,7 @@ class ConversationList(QAbstractListModel):
     def _told(self, row: Row) -> str:
         if row.conversation is None:
             return row.title
-        parts = [row.title, row.moment, row.excerpt if row.excerpt != row.title else ""]
+        parts = [row.title, row.moment, row.excerpt]
         if row.conversation.id == self._current:
             parts.insert(1, self._words.tr("open now"))
         return ", ".join(filter(None, parts))

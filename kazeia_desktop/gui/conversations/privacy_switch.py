@@ -50,9 +50,7 @@ class PrivacySwitch(QFrame):
     def retranslate(self) -> None:
         tr, keeps = self._words.tr, self.switch.isChecked()
         self.icon.setPixmap(icons.icon("check" if keeps else "private", self._tokens.text, 20).pixmap(20, 20))
-        self.told.setText(
-            tr("Conversations are kept, on this machine only.") if keeps else tr("Private: nothing is kept.")
-        )
+        self.told.setText(tr("Kept, on this machine only.") if keeps else tr("Private: nothing is kept."))
         self.switch.setText(tr("Keep conversations"))
         self.switch.setAccessibleDescription(self.told.text())
         self.switch.setToolTip(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -36,6 +36,16 @@ from kazeia_desktop.memory.conversations import Summary
 
 _TYPING_MS: Final = 200
 """After the last letter of a search."""
+
+
+class _List(QListView):
+    """Leaves Space to the window, where it interrupts."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
 
 class Sidebar(QWidget):
@@ -119,7 +129,7 @@ class Sidebar(QWidget):
         return button
 
     def _make_view(self) -> QListView:
-        view = QListView(self)
+        view = _List(self)
         view.setObjectName("conversations")
         view.setModel(self.model)
         self.delegate = ConversationDelegate(self.model, self._tokens, view)
@@ -131,7 +141,7 @@ class Sidebar(QWidget):
         view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._menu_at)
-        view.clicked.connect(self._open)
+        view.clicked.connect(self._clicked)
         view.activated.connect(self._open)
         return view
 
@@ -166,7 +176,7 @@ class Sidebar(QWidget):
         self.stack.addWidget(kept)
         self.stack.addWidget(self.facts)
         whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setContentsMargins(0, 0, 1, 0)  # the line at the edge is seen
         whole.addWidget(self.stack)
 
     def _make_actions(self) -> None:
@@ -223,7 +233,7 @@ class Sidebar(QWidget):
             return
         chosen = self._chosen()
         self._total, self._shown_for = listed.total, listed.wanted.strip()
-        self.model.show_found(listed.found, listed.current if listed.known else self.model.current)
+        self.model.show_found(listed.found, listed.current if listed.known else self.model.current, listed.wanted)
         row = self.model.row_of(chosen.id if chosen is not None else None)
         if row >= 0:
             self.view.setCurrentIndex(self.model.index(row))
@@ -266,6 +276,11 @@ class Sidebar(QWidget):
     def _chosen(self) -> Summary | None:
         row = self.model.at(self.view.currentIndex())
         return None if row is None else row.conversation
+
+    @Slot(QModelIndex)
+    def _clicked(self, index: QModelIndex) -> None:
+        if not self.menu.isVisible():  # else the three dots were touched
+            self._open(index)
 
     @Slot(QModelIndex)
     def _open(self, index: Index) -> None:
