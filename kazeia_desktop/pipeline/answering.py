@@ -8,7 +8,7 @@ from typing import Final
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
 from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
-from kazeia_desktop.frames import Clause, TextDelta, Utterance
+from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.tools.base import Tools
 from kazeia_desktop.pipeline.desk import TurnDesk
@@ -32,7 +32,8 @@ _PAUSE_S: Final = 2.0
 def reloaded(desk: TurnDesk, old_close: Callable[[], None], reload: Reload[PartT]) -> PartT:
     """The new part, or the old one again when it cannot be had (told to the user).
 
-    The old one is closed first: two models may not fit into memory together.
+    The old one is closed first: two models may not fit into memory together. The stage calls `settled` when it has
+    taken the new one.
     """
     old_close()
     try:
@@ -40,6 +41,14 @@ def reloaded(desk: TurnDesk, old_close: Callable[[], None], reload: Reload[PartT
     except KazeiaError as error:
         desk.fail(error, "settings")
         return reload.undo()
+
+
+def settled(desk: TurnDesk, part: PartT, reload: Reload[PartT]) -> None:
+    """Apply to a part what has changed while it was loaded; a value that does not fit is told."""
+    try:
+        reload.settle(part)
+    except KazeiaError as error:
+        desk.fail(error, "settings")
 
 
 class RecognizeStage:
@@ -68,7 +77,9 @@ class RecognizeStage:
         with contextlib.suppress(ChannelClosed):
             for item in self._inbox:
                 if isinstance(item, Reload):
-                    self.recognizer = reloaded(self._desk, self.recognizer.close, item)
+                    if item.is_needed():
+                        self.recognizer = reloaded(self._desk, self.recognizer.close, item)
+                    settled(self._desk, self.recognizer, item)
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     self._recognize(turn, item)
 
@@ -82,6 +93,9 @@ class RecognizeStage:
             self._fail(turn, error, "retry")
             return
         turn.marks.set("stt_end", time.monotonic())
+        took_ms = turn.marks.between_ms("stt_start", "stt_end")
+        if took_ms is not None and len(utterance.samples):
+            turn.figures["stt_ms_per_s"] = round(took_ms * CAPTURE_RATE_HZ / len(utterance.samples), 1)
         text = transcript.text.strip()
         if not text:
             self._give_up(turn, "nothing")
@@ -131,11 +145,9 @@ class ReplyStage:
                 item = self._next()
                 self._may_rest = True
                 if isinstance(item, Reload):
-                    history = self.session.history
-                    self.session = reloaded(self._desk, self.session.close, item)
-                    self.session.restore(history)  # read again with the next reply
-                    if self._memory is not None:
-                        self._memory.new_session(self.session)
+                    if item.is_needed():
+                        self._reload(item)
+                    settled(self._desk, self.session, item)
                 elif isinstance(item, Amend):
                     if item.turn_id == self._answered:
                         self._amend(item.heard)
@@ -164,6 +176,13 @@ class ReplyStage:
                     _log.debug("at rest: %s", error)
                 self._may_rest = idle.is_set()
         return self._inbox.get()
+
+    def _reload(self, item: Reload[ChatSession]) -> None:
+        history = self.session.history
+        self.session = reloaded(self._desk, self.session.close, item)
+        self.session.restore(history)  # read again with the next reply
+        if self._memory is not None:
+            self._memory.new_session(self.session)
 
     def _amend(self, heard: str) -> None:
         self.session.amend_last_reply(heard)
@@ -209,6 +228,9 @@ class ReplyStage:
         except KazeiaError as error:
             self._fail(turn, error, "retry")
             return
+        tokens_per_s = self.session.stats.tokens_per_s if self._by_model else None
+        if tokens_per_s:
+            turn.figures["llm_token_ms"] = round(1000 / tokens_per_s, 2)
         if turn.cancel.is_set():
             return
         if self._by_model and self.session.stats.dropped_turns and not self._told_full:

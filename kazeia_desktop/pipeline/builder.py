@@ -11,7 +11,9 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
+
+import psutil
 
 from kazeia_desktop.audio.base import FrameSource, SpeechSink
 from kazeia_desktop.audio.capture import Capture
@@ -52,6 +54,11 @@ DeviceT = TypeVar("DeviceT", Capture, Playback)
 
 VAD_MODEL = "silero-vad"
 LIGHT_VOICE_MODEL = "kokoro-82m"
+
+_GROWTH: Final = 1.5
+"""A loaded voice takes more memory than its files: graphs are made for this machine, and there are buffers."""
+_SPARE_BYTES: Final = 300_000_000
+"""Stays free for everything else."""
 
 
 def voices_dir() -> Path:
@@ -116,6 +123,22 @@ def make_synthesizer(
     return SystemVoice(settings.tts)
 
 
+def room_for_two(settings: Settings, store: ModelStore, paths: Paths) -> bool:
+    """Whether the voice of these settings fits into memory beside what is loaded already."""
+    engine = voice_engine(settings, store, paths)
+    if engine == "system":
+        return True
+    try:
+        if engine == "qwen3":
+            folder = own_voice_dir(paths, settings)
+            size = 0 if folder is None else sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        else:
+            size = store.require_weights(LIGHT_VOICE_MODEL).stat().st_size
+    except OSError:
+        return False  # whoever loads it tells why it cannot
+    return int(psutil.virtual_memory().available) > _GROWTH * size + _SPARE_BYTES
+
+
 def build(
     settings: Settings,
     paths: Paths,
@@ -145,6 +168,8 @@ def build(
         lambda changed: make_recognizer(changed, store),
         open_chat,
         lambda changed: make_synthesizer(changed, store, paths, share),
+        lambda changed: voice_engine(changed, store, paths),
+        lambda changed: room_for_two(changed, store, paths),
     )
     lasts = source is None  # not one turn from a file: alarms may ring
     opened: list[Callable[[], None]] = []

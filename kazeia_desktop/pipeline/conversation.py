@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from kazeia_desktop.errors import InferenceError, KazeiaError
@@ -22,6 +23,7 @@ from kazeia_desktop.pipeline.heard import heard_text, is_echo
 from kazeia_desktop.pipeline.items import Amend, Prompt, Reload, Saying, WithSession, Work
 from kazeia_desktop.pipeline.listening import ListenStage
 from kazeia_desktop.pipeline.parts import Parts
+from kazeia_desktop.pipeline.reloading import Reloader, needs_reload
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.reply_audio import ReplyAudio
 from kazeia_desktop.pipeline.revising import Lines, Reviser
@@ -29,7 +31,7 @@ from kazeia_desktop.pipeline.speaking import SpeakStage, WatchStage
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.runtime.worker import Worker
-from kazeia_desktop.settings.schema import Apply, Section, Settings, shown_of
+from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import with_value
 from kazeia_desktop.stt.base import SpeechRecognizer
 
@@ -97,6 +99,18 @@ class Conversation:
             desk, self._to_speak, self._watched, parts.synthesizer, parts.sink, self._finish, self._fail_turn,
             self._remember, self._audio,
         )  # fmt: skip
+        makers = parts.makers
+        self._recognizers = Reloader(
+            makers.recognizer, settings, lambda: self._settings,
+            lambda old, new: needs_reload(old.stt, new.stt), lambda part, new: part.apply(new.stt),
+        )  # fmt: skip
+        self._sessions = Reloader(
+            makers.session, settings, lambda: self._settings, _other_model, lambda part, new: part.apply(new.llm)
+        )
+        self._voices = Reloader(
+            makers.synthesizer, settings, lambda: self._settings, self._other_voice,
+            lambda part, new: part.apply(new.tts),
+        )  # fmt: skip
         self._workers = [
             self._worker("stt", self._recognize.run),
             self._worker("llm", self._reply.run),
@@ -147,6 +161,7 @@ class Conversation:
             self._parts.memory.leave(self._reply.session)  # its thread has ended
             self._parts.memory.close()
         self._reply.session.close()
+        self._speak.drop_coming()
         if self._speak.synthesizer is not None:
             self._speak.synthesizer.close()
 
@@ -279,9 +294,10 @@ class Conversation:
 
     def apply(self, settings: Settings) -> None:
         """Take over changed settings, each when its schema says; what needs it is loaded anew."""
-        with self._apply_lock:
+        with self._apply_lock, contextlib.suppress(ChannelClosed):
+            if self._closed:
+                return
             old, self._settings = self._settings, settings
-            makers = self._parts.makers
             if self._parts.detector is not None:
                 self._parts.detector.apply(settings.vad)
             if self._parts.source is not None:
@@ -293,23 +309,51 @@ class Conversation:
                 self._parts.memory.apply(settings.privacy)
             if self._parts.errands is not None:
                 self._parts.errands.apply(settings)
-            if _needs_reload(old.stt, settings.stt):
-                self._utterances.put(Reload(lambda: makers.recognizer(settings), lambda: makers.recognizer(old)))
+            if needs_reload(old.stt, settings.stt):
+                self._utterances.put(self._recognizers.reload())
             else:
                 self._recognize.recognizer.apply(settings.stt)
-            if _needs_reload(old.llm, settings.llm) or _needs_reload(old.backends, settings.backends):
+            if _other_model(old, settings):
                 self.interrupt()
                 self._desk.emit(Notice("The language model is loaded anew; the conversation goes on.", {}))
-                self._prompts.put(Reload(lambda: makers.session(settings), lambda: makers.session(old)))
+                self._prompts.put(self._sessions.reload())
                 self._desk.end_idle()
             else:
                 self._reply.session.apply(settings.llm)
             if self._speak.synthesizer is not None:
                 self._desk.end_idle()
-                if _needs_reload(old.tts, settings.tts):
-                    self._to_speak.put(Reload(lambda: makers.synthesizer(settings), lambda: makers.synthesizer(old)))
+                if self._other_voice(old, settings):
+                    self._change_voice(settings)
                 else:
-                    self._speak.synthesizer.apply(settings.tts)
+                    self._speak.apply(settings.tts)
+
+    def _other_voice(self, old: Settings, new: Settings) -> bool:
+        """Whether what speaks cannot speak as `new` says: another engine, model, or number of threads."""
+        voices = old.tts.voice != new.tts.voice
+        return needs_reload(old.tts, new.tts) or (voices and self._engine(old) != self._engine(new))
+
+    def _engine(self, settings: Settings) -> str:
+        """Which engine speaks; "" where what the settings name is not there, as loading it will tell."""
+        try:
+            return self._parts.makers.engine(settings)
+        except KazeiaError:
+            return ""
+
+    def _change_voice(self, settings: Settings) -> None:
+        """Load it while the one before still speaks, so that nothing is waited for; where memory does not allow it,
+        between two clauses.
+        """
+        reload = self._voices.reload()
+        if self._parts.makers.room_for_two(settings) and reload.is_needed():
+            try:
+                made = reload.make()
+            except KazeiaError as error:
+                self._desk.fail(error, "settings")
+                return
+            reload = replace(reload, make=lambda: made, made=made, is_needed=lambda: True)
+        self._speak.take_over(reload)
+        if self._closed:
+            self._speak.drop_coming()
 
     @property
     def state(self) -> State:
@@ -423,10 +467,6 @@ class Conversation:
         return Worker(name, run, failed)
 
 
-def _needs_reload(old: Section, new: Section) -> bool:
-    """Whether a field that needs a reload differs."""
-    fields = type(new).model_fields
-    return any(
-        getattr(old, name) != getattr(new, name) and shown_of(field).apply is Apply.RELOAD
-        for name, field in fields.items()
-    )
+def _other_model(old: Settings, new: Settings) -> bool:
+    """Whether the language model has to be loaded anew."""
+    return needs_reload(old.llm, new.llm) or needs_reload(old.backends, new.backends)

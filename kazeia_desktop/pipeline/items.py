@@ -55,10 +55,16 @@ class Reload(Generic[PartT]):
     """Replace the stage's model. Made in the stage's own thread: nothing else uses it meanwhile.
 
     make: loads the new one; raises a KazeiaError where it cannot. undo: loads the one before.
+    is_needed: asked when it comes to it: perhaps the change was taken back meanwhile.
+    settle: applies what has changed while it was loaded; raises a KazeiaError where it does not fit.
+    made: the new one, where it was loaded beside the old one; what `make` returns.
     """
 
     make: Callable[[], PartT]
     undo: Callable[[], PartT]
+    is_needed: Callable[[], bool] = lambda: True
+    settle: Callable[[PartT], None] = lambda _: None
+    made: PartT | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,13 @@ class Replay:
     clauses: tuple[KeptClause, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Wakes a stage that was told something beside its channel."""
+
+
 Work: TypeAlias = Prompt | Amend | Forget | WithSession | Reload[ChatSession]
 """What the language model's thread is given."""
 
-Saying: TypeAlias = Clause | Replay | Reload[SpeechSynthesizer]
+Saying: TypeAlias = Clause | Replay | Look | Reload[SpeechSynthesizer]
 """What the voice's thread is given."""

@@ -25,10 +25,23 @@ VOICE_FIGURES = ("talker_ms", "code_predictor_ms", "codec_ms", "tts_rtf", "tts_r
 """What a voice tells of a turn: ms per frame of its stages, time / length of the sound, and clauses begun again."""
 
 
+STAGE_FIGURES = ("stt_ms_per_s", "llm_token_ms")
+"""What a stage tells of a turn: ms of recognising a second of speech, ms of the language model a token."""
+
+
 def turn_metrics(turn: Turn) -> dict[str, float | None]:
     """Milliseconds by name, and the voice's figures; None for what did not happen or cannot be told."""
     times = {name: turn.marks.between_ms(*span) for name, span in SPANS.items()}
-    return times | _of_clauses(tuple(turn.clauses))
+    figures = _of_clauses(tuple(turn.clauses))
+    if figures["tts_rtf"] is None:
+        figures["tts_rtf"] = _pace(tuple(turn.spoken))
+    return times | figures | {name: turn.figures.get(name) for name in STAGE_FIGURES}
+
+
+def _pace(spoken: Sequence[tuple[float, float]]) -> float | None:
+    """Of a voice that has no figures of its own: time to make / length of the sound."""
+    sound_s = sum(seconds for _, seconds in spoken)
+    return round(sum(made_s for made_s, _ in spoken) / sound_s, 3) if sound_s else None
 
 
 def _of_clauses(clauses: Sequence[SpeechFigures]) -> dict[str, float | None]:

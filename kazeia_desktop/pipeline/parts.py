@@ -15,11 +15,17 @@ from kazeia_desktop.vad.endpointing import SpeechDetector
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """Loads a stage's model for given settings; raises a KazeiaError where it cannot."""
+    """Loads a stage's model for given settings; raises a KazeiaError where it cannot.
+
+    engine: which engine speaks with given settings. room_for_two: whether the voice of these settings can be loaded
+    while another one speaks.
+    """
 
     recognizer: Callable[[Settings], SpeechRecognizer]
     session: Callable[[Settings], ChatSession]
     synthesizer: Callable[[Settings], SpeechSynthesizer]
+    engine: Callable[[Settings], str] = lambda settings: settings.tts.engine
+    room_for_two: Callable[[Settings], bool] = lambda settings: True
 
 
 @dataclass(frozen=True, slots=True)

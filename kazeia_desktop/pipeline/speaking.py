@@ -1,6 +1,7 @@
 """From clauses to the loudspeaker, and what was heard of them."""
 
 import contextlib
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,13 +13,14 @@ from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
 from kazeia_desktop.events import ClauseStarted, Level, State
 from kazeia_desktop.frames import Clause, SpeechFrame
-from kazeia_desktop.pipeline.answering import reloaded
+from kazeia_desktop.pipeline.answering import reloaded, settled
 from kazeia_desktop.pipeline.cushion import Cushion
 from kazeia_desktop.pipeline.desk import TurnDesk
-from kazeia_desktop.pipeline.items import Reload, Replay, Saying
+from kazeia_desktop.pipeline.items import Look, Reload, Replay, Saying
 from kazeia_desktop.pipeline.reply_audio import ReplyAudio
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel, ChannelClosed
+from kazeia_desktop.settings.schema import TtsSettings
 from kazeia_desktop.tts.base import BatchVoice, MeasuredVoice, SpeechSynthesizer
 
 _WATCH_PERIOD_S: Final = 0.05
@@ -55,6 +57,8 @@ class SpeakStage:
         self._finish = finish
         self._fail = fail
         self._cushion = Cushion(desk.emit)
+        self._lock = threading.Lock()
+        self._coming: Reload[SpeechSynthesizer] | None = None  # from the next clause on
         self._told: set[str] = set()  # models whose slowness was told
         self._playing = 0  # turn that the watcher was told of
 
@@ -63,15 +67,56 @@ class SpeakStage:
         with contextlib.suppress(ChannelClosed):
             while True:
                 item = self._next()
+                self._change_voice()
+                if isinstance(item, Look):
+                    continue
                 if isinstance(item, Reload):
-                    close = self.synthesizer.close if self.synthesizer is not None else lambda: None
-                    self.synthesizer = reloaded(self._desk, close, item)
-                    self._cushion.forget()
+                    self._reload(item)
                 elif (turn := self._desk.turn(item.turn_id)) is not None:
                     if isinstance(item, Replay):
                         self._replay(turn, item)
                     else:
                         self._speak(turn, item)
+
+    def take_over(self, coming: Reload[SpeechSynthesizer]) -> None:
+        """Another voice from the next clause on, before what waits. From any thread; the last one told counts."""
+        self.drop_coming(coming)
+        with contextlib.suppress(ChannelClosed, TimeoutError):
+            self._inbox.put(Look(), timeout_s=0.0)  # where the channel is full the stage is awake
+
+    def drop_coming(self, instead: Reload[SpeechSynthesizer] | None = None) -> None:
+        """Close a voice that was loaded and not yet taken over."""
+        with self._lock:
+            dropped, self._coming = self._coming, instead
+        if dropped is not None and dropped.made is not None:
+            dropped.made.close()
+
+    def apply(self, settings: TtsSettings) -> None:
+        """Take over what needs no other voice. From any thread.
+
+        Raises:
+            KazeiaError: a value does not fit; the one before stays.
+        """
+        with self._lock:
+            coming, voice = self._coming, self.synthesizer
+        if coming is not None and coming.made is not None:
+            voice = coming.made
+        if voice is not None:
+            voice.apply(settings)
+
+    def _change_voice(self) -> None:
+        with self._lock:
+            coming, self._coming = self._coming, None
+        if coming is not None:
+            self._reload(coming)
+
+    def _reload(self, item: Reload[SpeechSynthesizer]) -> None:
+        if item.is_needed():
+            close = self.synthesizer.close if self.synthesizer is not None else lambda: None
+            self.synthesizer = reloaded(self._desk, close, item)
+            self._cushion.forget()
+        if self.synthesizer is not None:
+            settled(self._desk, self.synthesizer, item)
 
     def _next(self) -> Saying:
         """The next item; while none comes, the voice may find out how fast it is."""
@@ -139,6 +184,8 @@ class SpeakStage:
         taken = deque([first])
 
         def more() -> Clause | None:
+            if self._coming is not None:
+                return None  # another voice says it
             item = self._inbox.take_if(lambda item: isinstance(item, Clause) and item.turn_id == turn.id)
             if not isinstance(item, Clause):
                 return None
@@ -164,12 +211,18 @@ class SpeakStage:
 
     def _made(self, turn: Turn, frames: Iterator[SpeechFrame], voice: SpeechSynthesizer) -> Iterator[SpeechFrame]:
         """The clause's frames as they are made, and what they took."""
+        made_s = sound_s = 0.0
+        began = time.monotonic()
         for frame in frames:
+            made_s += time.monotonic() - began
+            sound_s += len(frame.samples) / frame.sample_rate_hz
             if len(frame.samples):
                 turn.marks.set("first_sample", time.monotonic())
             if frame.end_of_clause:
+                turn.spoken.append((made_s, sound_s))
                 self._account(turn, voice)
             yield frame
+            began = time.monotonic()
 
     def _account(self, turn: Turn, voice: SpeechSynthesizer) -> None:
         """Keep the clause's figures; tell when this machine is too slow for the voice."""

@@ -17,6 +17,10 @@ class Turn:
     marks: "TurnMarks" = field(default_factory=lambda: TurnMarks())
     clauses: list[SpeechFigures] = field(default_factory=list)
     """What each spoken clause took, from a voice that can tell; written by the voice's thread."""
+    spoken: list[tuple[float, float]] = field(default_factory=list)
+    """Of each clause, how many seconds it took to make and how many it sounds; written by the voice's thread."""
+    figures: dict[str, float] = field(default_factory=dict)
+    """What else was measured, by the name of the metric; each is written by one stage."""
 
 
 class TurnMarks:

@@ -132,6 +132,7 @@ class FakeSession:
         self.said: list[tuple[str, str]] = []  # the history: question, answer
         self.error: KazeiaError | None = None
         self.closed = False
+        self.applied: list[LlmSettings] = []
         self.dropped_turns = 0
         self.rests = 0
         self.rested = threading.Event()
@@ -199,7 +200,8 @@ class FakeSession:
     def stats(self) -> ReplyStats:
         return ReplyStats(0, 0, None, None, self.dropped_turns)
 
-    def apply(self, settings: LlmSettings) -> None: ...
+    def apply(self, settings: LlmSettings) -> None:
+        self.applied.append(settings)
 
     def close(self) -> None:
         self.closed = True
@@ -217,6 +219,7 @@ class FakeSynthesizer:
         self.spoken: list[str] = []
         self.error: KazeiaError | None = None
         self.closed = False
+        self.applied: list[TtsSettings] = []
 
     def synthesize(self, clause: Clause, cancel: CancelToken) -> Iterator[SpeechFrame]:
         self.gate.passing(cancel)
@@ -229,7 +232,8 @@ class FakeSynthesizer:
         yield SpeechFrame(clause.turn_id, clause.index, half, RATE_HZ)
         yield SpeechFrame(clause.turn_id, clause.index, half, RATE_HZ, end_of_clause=True)
 
-    def apply(self, settings: TtsSettings) -> None: ...
+    def apply(self, settings: TtsSettings) -> None:
+        self.applied.append(settings)
 
     def close(self) -> None:
         self.closed = True
@@ -369,6 +373,11 @@ class FakeConversation:
         self.sink = FakeSink(instant)
         self.watcher = Watcher()
         self.settings = Settings()
+        self.make_recognizer: Callable[[Settings], FakeRecognizer] = self._recognizer
+        self.make_session: Callable[[Settings], FakeSession] = self._session
+        self.make_voice: Callable[[Settings], FakeSynthesizer] = lambda s: self.voice
+        self.engine: Callable[[Settings], str] = lambda s: s.tts.engine
+        self.room_for_two = True
         parts = Parts(
             self.source if with_source else None,
             SpeechDetector(FakeGate(), FakeScorer(), self.settings.vad) if with_source else None,
@@ -378,7 +387,13 @@ class FakeConversation:
             self.sink if with_sink else None,
             lambda audio: half_duplex or audio.duplex == "half",
             {},
-            Makers(self._recognizer, self._session, lambda s: self.voice),
+            Makers(
+                lambda s: self.make_recognizer(s),
+                lambda s: self.make_session(s),
+                lambda s: self.make_voice(s),
+                lambda s: self.engine(s),
+                lambda s: self.room_for_two,
+            ),
             memory,
             errands,
         )

@@ -7,7 +7,7 @@ import pytest
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.events import Event, Failed, State, StateChanged, TurnEnded, TurnStarted
 from kazeia_desktop.pipeline.desk import TurnDesk
-from kazeia_desktop.pipeline.metrics import SPANS, VOICE_FIGURES, turn_metrics
+from kazeia_desktop.pipeline.metrics import SPANS, STAGE_FIGURES, VOICE_FIGURES, turn_metrics
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.tts.base import SpeechFigures
 
@@ -95,7 +95,7 @@ def test_metrics_are_ms_between_marks_and_none_where_one_is_missing() -> None:
     marks.set("endpoint", 10.6)
     marks.set("endpoint", 99.0)  # only the first counts
     figures = turn_metrics(turn)
-    assert list(figures) == [*SPANS, *VOICE_FIGURES]
+    assert list(figures) == [*SPANS, *VOICE_FIGURES, *STAGE_FIGURES]
     assert figures["endpoint_ms"] == 600.0
     assert figures["stt_ms"] is None
 
