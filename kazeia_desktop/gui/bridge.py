@@ -22,11 +22,13 @@ from kazeia_desktop.events import (
     Level,
     LoadProgress,
     Notice,
+    ReplayStarted,
     ReplyDelta,
     SettingChanged,
     State,
     StateChanged,
     TurnEnded,
+    TurnsRemoved,
     TurnStarted,
     UserText,
 )  # fmt: skip
@@ -55,6 +57,8 @@ class EngineBridge(QObject):
     notice = Signal(object)  # Notice
     failed = Signal(object)  # Failed
     conversation_opened = Signal(object)  # ConversationOpened
+    turns_removed = Signal(object)  # TurnsRemoved
+    replay_started = Signal(int, int)  # turn, the turn whose reply it is
     setting_changed = Signal(str, float)  # key, value: by a spoken request
     ready = Signal(object)  # EngineInfo
     choices_ready = Signal(str, object)  # choices_from, tuple[Choice, ...]
@@ -82,7 +86,7 @@ class EngineBridge(QObject):
 
     @property
     def engine(self) -> Engine | None:
-        """The engine that answers now, for a job that asks it for something that takes time; None while there is none."""
+        """The engine that answers now, for a job that asks for something slow; None while there is none."""
         return self._engine
 
     # What the window calls; each returns at once
@@ -346,6 +350,10 @@ class EngineBridge(QObject):
                 self.failed.emit(item)
             case ConversationOpened():
                 self.conversation_opened.emit(item)
+            case TurnsRemoved():
+                self.turns_removed.emit(item)
+            case ReplayStarted(turn_id, of):
+                self.replay_started.emit(turn_id, of)
             case SettingChanged(key, value):
                 self.setting_changed.emit(key, value)
             case EngineInfo():

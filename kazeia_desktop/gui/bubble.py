@@ -1,27 +1,33 @@
 """One message as it is seen: who, what, and small quiet facts under it."""
 
-import html
 import math
-import re
 from typing import Final
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QTextDocument
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QGuiApplication, QTextDocument
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.theme import BODY_PX, GRID, LINE_HEIGHT, SMALL_PX, Tokens
+from kazeia_desktop.gui.message_chips import LatencyChips, breakdown, headlines
+from kazeia_desktop.gui.message_editor import MessageEditor
+from kazeia_desktop.gui.message_markup import Block, Look, code_of, parse, plain, to_html
+from kazeia_desktop.gui.theme import GRID, SMALL_PX, Tokens
 from kazeia_desktop.gui.transcript import Message, Speaker
 from kazeia_desktop.gui.words import Words
 
 _PADDING: Final = 14
-_LINE_PX: Final = round(BODY_PX * LINE_HEIGHT)
-_PENDING: Final = "…"
 _SLACK: Final = 2  # the focus border of the text, and rounding of text widths
+_LONGEST: Final = 20_000
+"""Characters of a message that are drawn; a longer text would keep the window from everything else."""
 
 
 class Bubble(QFrame):
-    """Draws one Message. `show_message` is called after each change of it."""
+    """Draws one Message after the other: `bind` gives it another one, `show_message` follows each change of it."""
+
+    menu_wanted = Signal(object)  # QPoint, global
+    resized = Signal()  # another height is needed
+    pointed = Signal(bool)  # the mouse came or left
+    edited = Signal(str)  # what the user said is to be this
 
     def __init__(self, message: Message, words: Words, tokens: Tokens, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,84 +35,94 @@ class Bubble(QFrame):
         self._words = words
         self._tokens = tokens
         self._width = 480
+        self._marks: tuple[tuple[int, int], ...] = ()
+        self._current_mark = -1
+        self.editor: MessageEditor | None = None
         user = message.speaker is Speaker.USER
         self.setObjectName("userMessage" if user else "kazeiaMessage")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
         self._name = QLabel(self)
         self._name.setObjectName("userName" if user else "kazeiaName")
-        self._text = QLabel(self)
-        self._text.setObjectName("messageText")
-        self._text.setTextFormat(Qt.TextFormat.RichText)
-        self._text.setWordWrap(True)
-        self._text.setIndent(0)
-        self._text.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        self.text = QLabel(self)
+        self.text.setObjectName("messageText")
+        self.text.setTextFormat(Qt.TextFormat.RichText)
+        self.text.setWordWrap(True)
+        self.text.setIndent(0)
+        flags = Qt.TextInteractionFlag
+        self.text.setTextInteractionFlags(
+            flags.TextSelectableByMouse
+            | flags.TextSelectableByKeyboard
+            | flags.LinksAccessibleByMouse
+            | flags.LinksAccessibleByKeyboard
         )
+        self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the bubble's
+        self.text.linkActivated.connect(self._link)
+        self.text.linkHovered.connect(self._link_hovered)
         self.fate = QLabel(self)
         self.fate.setObjectName("quiet")
-        self.chip = QPushButton(self)
-        self.chip.setObjectName("metrics")
-        self.chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.chip.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.chip.setCheckable(True)
-        self.chip.toggled.connect(lambda _: self._lay_out())
-        self._copy = self._tool()
-        self._copy.clicked.connect(self.copy)
-        keep = self._copy.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)
-        self._copy.setSizePolicy(keep)
+        self.chip = LatencyChips(self)
+        self.chip.toggled.connect(self._chip_toggled)
+        self.more = QToolButton(self)
+        self.more.setObjectName("chip")
+        self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.more.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.more.clicked.connect(lambda: self.menu_wanted.emit(self.more.mapToGlobal(QPoint(0, self.more.height()))))
         self.breakdown = QLabel(self)
         self.breakdown.setObjectName("quiet")
         self.breakdown.setWordWrap(True)
 
         self._foot = QWidget(self)
         foot = QHBoxLayout(self._foot)
-        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setContentsMargins(0, 2, 0, 0)
         foot.setSpacing(GRID)
         foot.addWidget(self.fate)
         foot.addWidget(self.chip)
         foot.addStretch(1)
-        said = QVBoxLayout()
-        said.setSpacing(2)
-        said.addWidget(self._name)
-        said.addWidget(self._text)
-        said.addWidget(self._foot)
-        said.addWidget(self.breakdown)
-        said.addStretch(1)
+        self._said = QVBoxLayout()
+        self._said.setSpacing(2)
+        self._said.addWidget(self._name)
+        self._said.addWidget(self.text)
+        self._said.addWidget(self._foot)
+        self._said.addWidget(self.breakdown)
+        self._said.addStretch(1)
         box = QHBoxLayout(self)
         box.setContentsMargins(_PADDING, GRID, GRID // 2, GRID + 3)
         box.setSpacing(GRID // 2)
-        box.addLayout(said, 1)
-        box.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignTop)
+        box.addLayout(self._said, 1)
+        box.addWidget(self.more, 0, Qt.AlignmentFlag.AlignTop)
         box.addSpacing(GRID // 2)
         self.dress(tokens)
         self.retranslate()
 
-    def _tool(self) -> QToolButton:
-        button = QToolButton(self)
-        button.setObjectName("chip")
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setCursor(Qt.CursorShape.PointingHandCursor)
-        return button
+    def bind(self, message: Message) -> None:
+        """Draw another message of the same speaker from now on."""
+        self.message = message
+        self.text.setText("")  # a selection was the other message's
+        self._marks, self._current_mark = (), -1
+        self.show_message()
 
     def dress(self, tokens: Tokens) -> None:
         """Take over the colours of a theme."""
         self._tokens = tokens
-        self._copy.setIcon(icons.icon("copy", tokens.quiet, 16))
+        self.more.setIcon(icons.icon("more", tokens.quiet, 16))
+        self.chip.dress(tokens)
         self.show_message()
 
     def retranslate(self) -> None:
         tr = self._words.tr
         user = self.message.speaker is Speaker.USER
         self._name.setText(tr("You") if user else "Kazeia")
-        self._copy.setToolTip(tr("Copy this message"))
-        self._copy.setAccessibleName(tr("Copy this message"))
+        self.more.setToolTip(tr("What to do with this message"))
+        self.more.setAccessibleName(tr("What to do with this message"))
         self.chip.setAccessibleName(tr("Show the time of each stage"))
+        if self.editor is not None:
+            self.editor.retranslate()
         self.show_message()
 
-    def set_width(self, width: int) -> None:
-        """The most that the bubble may take, in px."""
+    def set_width(self, width: int, touch: bool) -> None:
+        """The most that the bubble may take, in px; whether targets are as large as fingers."""
+        self.chip.set_touch(touch)
         if width != self._width:
             self._width = width
             self._lay_out()
@@ -114,28 +130,38 @@ class Bubble(QFrame):
     @property
     def tab_order(self) -> tuple[QWidget, ...]:
         """The controls in the order of the Tab key."""
-        return (self._text, self.chip, self._copy)
+        edits = () if self.editor is None else self.editor.tab_order
+        return (*edits, self.text, self.chip, self.more)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the user does something in it: it must not become another message's."""
+        focus = QApplication.focusWidget()
+        inside = focus is not None and (focus is self or self.isAncestorOf(focus))
+        return inside or self.editor is not None or self.text.hasSelectedText()
 
     def shown_html(self) -> str:
         """The text as it is drawn."""
-        return self._text.text()
+        return self.text.text()
 
     def copy(self) -> None:
         """The whole message into the clipboard."""
         QGuiApplication.clipboard().setText(self.message.text)
 
+    def set_marks(self, marks: tuple[tuple[int, int], ...], current: int) -> None:
+        """Places in the text that were searched; current: the one that is shown, -1 for none."""
+        if (marks, current) != (self._marks, self._current_mark):
+            self._marks, self._current_mark = marks, current
+            self._draw_text()
+
     def show_message(self) -> None:
         """Draw the message as it is now."""
         message, tr = self.message, self._words.tr
-        shown = message.text or _PENDING
-        selected = self._text.hasSelectedText(), self._text.selectionStart(), len(self._text.selectedText())
-        self._text.setText(self._html(shown))
-        if selected[0]:  # the text grows while the user marks some of it
-            self._text.setSelection(selected[1], selected[2])
+        self._draw_text()
         who = tr("You") if message.speaker is Speaker.USER else "Kazeia"
-        self._text.setAccessibleName(tr("{what}: {text}", what=who, text=message.text or tr("being recognised")))
-        self.setAccessibleName(self._text.accessibleName())
-        self._copy.setVisible(bool(message.text))
+        self.text.setAccessibleName(tr("{what}: {text}", what=who, text=message.text or self._pending()))
+        self.setAccessibleName(self.text.accessibleName())
+        self.more.setVisible(bool(message.text))
         self.fate.setText(self._fate_text())
         self.fate.setVisible(bool(self.fate.text()))
         self.fate.setToolTip(
@@ -144,79 +170,161 @@ class Bubble(QFrame):
         self._show_metrics()
         self._lay_out()
 
+    def _pending(self) -> str:
+        tr, message = self._words.tr, self.message
+        if message.speaker is Speaker.KAZEIA:
+            return "…"
+        return tr("speaking…") if message.hearing else tr("being recognised")
+
+    def _blocks(self) -> tuple[Block, ...]:
+        message = self.message
+        text = message.text[:_LONGEST]
+        return plain(text) if message.speaker is Speaker.USER else parse(text, growing=not message.ended)
+
+    def _draw_text(self) -> None:
+        message = self.message
+        selected = self.text.hasSelectedText(), self.text.selectionStart(), len(self.text.selectedText())
+        text = message.text[:_LONGEST]
+        if text:
+            look = Look(self._tokens, message.settled, self._marks, self._current_mark, self._words.tr("Copy the code"))
+            drawn = to_html(text, self._blocks(), look)
+            if len(message.text) > _LONGEST:
+                drawn += (
+                    f'<p style="color:{self._tokens.quiet}">{self._words.tr("The rest is not shown; copy has it.")}</p>'
+                )
+        else:
+            pending = self._pending()
+            drawn = to_html(pending, plain(pending), Look(self._tokens, 0))
+        if drawn == self.text.text():
+            return
+        self.text.setText(drawn)
+        if selected[0]:  # the text grows while the user marks some of it
+            self.text.setSelection(selected[1], selected[2])
+
     def _fate_text(self) -> str:
         tr, message = self._words.tr, self.message
+        if message.replayed:
+            return tr("Heard again")
         if message.speaker is Speaker.KAZEIA and message.ended == "interrupted":
             return tr("Interrupted")
         return tr("Failed") if message.ended == "error" else ""
 
-    def _html(self, text: str) -> str:
-        at = self.message.settled
-        quiet = f'<span style="color:{self._tokens.quiet}">{_escaped(text[at:])}</span>' if at < len(text) else ""
-        return f'<p style="margin:0; line-height:{_LINE_PX}px">{_escaped(text[:at])}{quiet}</p>'
-
     def _show_metrics(self) -> None:
-        words, tr = self._words, self._words.tr
-        first = self.message.metrics.get("first_audio_ms")
-        total = self.message.metrics.get("total_ms")
-        rows = [
-            (label, self.message.metrics.get(key))
-            for key, label in (
-                ("endpoint_ms", tr("end of speech noticed")),
-                ("stt_ms", tr("speech recognised")),
-                ("llm_ttft_ms", tr("first word found")),
-                ("first_clause_ms", tr("first clause found")),
-                ("tts_ttfa_ms", tr("voice ready")),
-                ("first_audio_ms", tr("first sound")),
-                ("total_ms", tr("whole turn")),
-            )
-        ]
-        known = [f"{label} {words.seconds(value)}".replace(" ", "\u00a0") for label, value in rows if value is not None]
-        headline = first if first is not None else total
-        self.chip.setVisible(headline is not None)
-        if headline is not None:
-            told = words.seconds(headline)
-            label = tr("first sound after {time}", time=told) if first is not None else tr("in {time}", time=told)
-            self.chip.setText(label)
-            self.chip.setToolTip(tr("Show the time of each stage"))
-            self.chip.setAccessibleName(f"{label}. {tr('Show the time of each stage')}")
-        self.breakdown.setText("\u00a0· ".join(known))
+        chips = headlines(self.message.metrics, self._words) if self.message.metrics else {}
+        self.chip.setVisible(bool(chips))
+        if chips:
+            self.chip.set_chips(chips, self._words.tr("Show the time of each stage"))
+        opened = self.message.opened
+        if self.chip.isChecked() != opened:
+            self.chip.blockSignals(True)
+            self.chip.setChecked(opened)
+            self.chip.blockSignals(False)
+        self.breakdown.setText(breakdown(self.message.metrics, self._words) if opened else "")
+
+    def _chip_toggled(self, opened: bool) -> None:
+        self.message.opened = opened
+        self._show_metrics()
+        self._lay_out()
+        self.resized.emit()
+
+    def _link(self, href: str) -> None:
+        if href.startswith("copy:"):
+            QGuiApplication.clipboard().setText(code_of(self.message.text[:_LONGEST], self._blocks(), int(href[5:])))
+        else:
+            from PySide6.QtGui import QDesktopServices
+
+            QDesktopServices.openUrl(href)
+
+    def _link_hovered(self, href: str) -> None:
+        self.text.setToolTip("" if href.startswith("copy:") else href)
+
+    # Editing in place
+
+    def edit(self) -> None:
+        """Let the user write the message anew."""
+        if self.editor is not None:
+            self.editor.field.setFocus()
+            return
+        self.editor = MessageEditor(self.message.text, self._words, self)
+        self.editor.cancelled.connect(self.end_edit)
+        self.editor.sent.connect(self._sent)
+        self.editor.grown.connect(self._editor_grown)
+        self._said.insertWidget(2, self.editor)
+        self._lay_out()
+        self.editor.show()
+        self.resized.emit()
+        self.editor.field.setFocus()
+
+    def end_edit(self) -> None:
+        """The message stays as it was."""
+        if self.editor is None:
+            return
+        editor, self.editor = self.editor, None
+        editor.hide()
+        editor.deleteLater()
+        self._said.removeWidget(editor)
+        self._lay_out()
+        self.resized.emit()
+        self.text.setFocus()
+
+    def _sent(self, text: str) -> None:
+        self.end_edit()
+        self.edited.emit(text)
+
+    def _editor_grown(self) -> None:
+        self._lay_out()
+        self.resized.emit()
+
+    # Geometry
 
     def _lay_out(self) -> None:
-        """Sizes are set, not negotiated: no layout has to ask hundreds of texts for their height."""
-        self.breakdown.setVisible(self.chip.isChecked() and not self.chip.isHidden())
+        """Sizes are set, not negotiated: no layout has to ask many texts for their height."""
+        opened = self.chip.isChecked() and not self.chip.isHidden()
+        self.breakdown.setVisible(opened)
         self._foot.setVisible(not (self.fate.isHidden() and self.chip.isHidden()))
-        for part in (self._text, self._copy, self.chip, self._name):
+        self.text.setVisible(self.editor is None)
+        for part in (self.text, self.more, self._name):
             part.ensurePolished()
-        around = _PADDING + 2 * GRID + self._copy.sizeHint().width() + 2
+        around = _PADDING + 2 * GRID + self.more.sizeHint().width() + 2
         inner = self._width - around
+        fate = self.fate.sizeHint().width() + GRID if not self.fate.isHidden() else 0
+        self.chip.fit(inner - fate)
         document = QTextDocument()
-        document.setDefaultFont(self._text.font())
+        document.setDefaultFont(self.text.font())
         document.setDocumentMargin(0)
-        document.setHtml(self._text.text())
+        document.setHtml(self.text.text())
         document.setTextWidth(inner - _SLACK)
         needed = math.ceil(document.idealWidth()) + _SLACK
         needed = max(needed, self._name.sizeHint().width())
         if not self._foot.isHidden():
-            needed = max(needed, self._foot.sizeHint().width())
-        if not self.breakdown.isHidden():
+            needed = max(needed, fate + (0 if self.chip.isHidden() else self.chip.sizeHint().width()))
+        if opened or self.editor is not None or "<table" in self.text.text():
             needed = inner
         width = min(inner, needed)
         document.setTextWidth(width - _SLACK)
-        self._text.setFixedSize(width, math.ceil(document.size().height()) + _SLACK)
+        self.text.setFixedSize(width, math.ceil(document.size().height()) + _SLACK)
+        if self.editor is not None:
+            self.editor.set_width(width)
         self.breakdown.setFixedWidth(width)
-        if not self.breakdown.isHidden():
+        if opened:
             self.breakdown.setFixedHeight(max(SMALL_PX, self.breakdown.heightForWidth(width)))
         layout = self.layout()
         if layout is not None:
             layout.activate()
             self.setFixedSize(width + around, layout.sizeHint().height())
 
+    # Mouse and menu
 
-def _escaped(text: str) -> str:
-    """As HTML; French signs keep to their word, so that no line begins with a question mark.
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.pointed.emit(True)
 
-    No-break spaces of full width: Qt breaks lines at narrow ones (U+202F).
-    """
-    text = re.sub(r"[ \u202f]([?!;:»])", "\u00a0\\1", text).replace("«\u202f", "« ").replace("« ", "«\u00a0")
-    return html.escape(text).replace("\n", "<br>")
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.pointed.emit(False)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        keyboard = event.reason() is QContextMenuEvent.Reason.Keyboard
+        place = self.more.mapToGlobal(QPoint(0, self.more.height())) if keyboard else event.globalPos()
+        self.menu_wanted.emit(place)
+        event.accept()

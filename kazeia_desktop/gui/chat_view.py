@@ -1,65 +1,100 @@
-"""The conversation while it happens, and what is seen before it begins."""
+"""The conversation while it happens, and what is seen before it begins.
+
+Thousands of messages, but only the bubbles in and around the window exist; they are given other messages as one
+scrolls (docs/adr/0006). A row's height is estimated from its text until it was measured once; what is on the screen
+stays where it is when heights become known.
+"""
 
 import itertools
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QPushButton, QScroller, QWidget
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.bubble import Bubble
-from kazeia_desktop.gui.theme import GRID, TEXT_COLUMNS, Tokens
-from kazeia_desktop.gui.transcript import Index, Speaker, Transcript
+from kazeia_desktop.gui.message_heights import Heights
+from kazeia_desktop.gui.message_markup import LINE_PX
+from kazeia_desktop.gui.theme import GRID, NARROW_PX, TEXT_COLUMNS, Tokens
+from kazeia_desktop.gui.transcript import Index, Message, Speaker, Transcript
 from kazeia_desktop.gui.welcome import Welcome
 from kazeia_desktop.gui.words import Words
 
-_SHOWN_AT_ONCE: Final = 200
-"""Bubbles that exist; older messages come back by a button, so that a long day stays quick."""
 _NEAR_END_PX: Final = 8
+_MARGIN: Final = 2 * GRID
+_GAP: Final = GRID + GRID // 2
+_BEYOND_PX: Final = 160
+"""Bubbles exist so far outside of what is seen: the Tab key finds the next one, a wheel's step needs no new one."""
+_POOLED: Final = 24
+_AROUND_PX: Final = 52
+"""Height of a bubble beside its lines, for the estimate."""
+_DRAW_S: Final = 0.033
+"""A reply that grows is drawn at most so often, and takes at most a sixth of the time."""
 
 
-class ChatView(QScrollArea):
+class ChatView(QAbstractScrollArea):
     """Shows a Transcript; follows its end unless the user has scrolled up."""
+
+    menu_wanted = Signal(int, object)  # row, QPoint (global)
+    edited = Signal(int, str)  # row, what the user wants to have said
+    pointed = Signal(object, bool)  # Bubble; whether the mouse came or left
+    moved = Signal()  # bubbles are elsewhere
+    dressed = Signal(object)  # Tokens
+    retranslated = Signal()
 
     def __init__(self, transcript: Transcript, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._transcript = transcript
         self._words = words
         self._tokens = tokens
-        self.bubbles: list[Bubble] = []
-        self._first_row = 0  # the transcript's row of the first bubble
+        self._shown: dict[int, Bubble] = {}  # row -> its bubble
+        self._pool: dict[Speaker, list[Bubble]] = {speaker: [] for speaker in Speaker}
+        self._heights = Heights()
+        self._measured = bytearray()
+        self._widths = (0, False)  # of bubbles, whether for fingers
         self._following = True
+        self._anchor = (0, 0)  # a row, and where its top is in the viewport
+        self._placing = False
+        self._chained: list[QWidget] = []
+        self._marks: Mapping[int, tuple[tuple[int, int], ...]] = {}
+        self._mark = (-1, -1)  # row and number of the mark that is shown
+        self._stale: set[int] = set()
+        self._drawn_s = self._draw_cost_s = 0.0
         self.setObjectName("chat")
-        self.setWidgetResizable(True)
+        self.setFrameShape(self.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setObjectName("chatContent")
+        QScroller.grabGesture(self.viewport(), QScroller.ScrollerGestureType.TouchGesture)
 
-        self._content = QWidget()
-        self._content.setObjectName("chatContent")
-        self._column = QVBoxLayout(self._content)
-        self._column.setSpacing(GRID + GRID // 2)
-        self.earlier = QPushButton()
-        self.earlier.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.earlier.clicked.connect(self._show_earlier)
-        self.earlier.hide()
         self.welcome = Welcome(words, tokens)
-        self._column.addWidget(self.earlier, 0, Qt.AlignmentFlag.AlignHCenter)
-        self._column.addWidget(self.welcome, 1)
-        self._column.addStretch(0)
-        self.setWidget(self._content)
-        self.to_end = QPushButton(self)
+        self.welcome.setParent(self.viewport())
+        self.to_end = QPushButton(self.viewport())
         self.to_end.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.to_end.clicked.connect(self.follow)
         self.to_end.hide()
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.timeout.connect(self._draw_stale)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(0)
+        self._again.timeout.connect(self._remeasure)
 
-        bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(lambda _low, high: bar.setValue(high) if self._following else self._place_button())
-        bar.valueChanged.connect(self._scrolled)
+        self.verticalScrollBar().setSingleStep(2 * LINE_PX)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
         transcript.rowsInserted.connect(self._inserted)
         transcript.rowsRemoved.connect(self._removed)
         transcript.dataChanged.connect(self._changed)
         transcript.modelReset.connect(self._rebuild)
+        transcript.asked.connect(self.follow)
+        for keys, step in (("Ctrl+Up", -1), ("Ctrl+Down", 1)):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(lambda step=step: self._step(step))
         self.dress(tokens)
         self.retranslate()
 
@@ -70,34 +105,88 @@ class ChatView(QScrollArea):
         self._tokens = tokens
         self.to_end.setIcon(icons.icon("down", tokens.text, 16))
         self.welcome.dress(tokens)
-        for bubble in self.bubbles:
+        for bubble in self._every_bubble():
             bubble.dress(tokens)
+        self.dressed.emit(tokens)
 
     def retranslate(self) -> None:
         tr = self._words.tr
         self.setAccessibleName(tr("Conversation"))
-        self.earlier.setText(tr("Show earlier messages"))
         self.to_end.setText(tr("To the latest"))
         self.welcome.retranslate()
-        for bubble in self.bubbles:
+        for bubble in self._every_bubble():
             bubble.retranslate()
-        self._place_button()
+        self._again.start()
+        self.retranslated.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
+            self._again.start()
+
+    def _every_bubble(self) -> Iterable[Bubble]:
+        return itertools.chain(self._shown.values(), *self._pool.values())
+
+    # What exists
+
+    @property
+    def bubbles(self) -> list[Bubble]:
+        """The bubbles that exist, in the order of their messages."""
+        return [self._shown[row] for row in sorted(self._shown)]
+
+    def bubble_at(self, row: int) -> Bubble | None:
+        """The bubble of a row, while it exists."""
+        return self._shown.get(row)
+
+    def row_of(self, bubble: Bubble) -> int | None:
+        """The row whose message the bubble draws."""
+        return next((row for row, one in self._shown.items() if one is bubble), None)
+
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        """What the Tab key reaches after the view itself; bubbles come between."""
+        return (self.to_end,)
 
     # Following the end
 
     def follow(self) -> None:
         """Scroll to the end and stay there."""
         self._following = True
-        bar = self.verticalScrollBar()
-        bar.setValue(bar.maximum())
-        self._place_button()
+        self._place()
 
     @property
     def following(self) -> bool:
         return self._following
 
+    def reveal(self, row: int, part: float = 0.0) -> None:
+        """Scroll so that a row is seen; of a row that is higher than the window, the place at `part` (0..1) of it."""
+        view = self.viewport().height()
+        self._following = False
+        self._anchor = (row, view // 3)
+        self._place()
+        height = self._heights[row] - _GAP
+        top = view // 3 if height * part < view // 2 else round(view // 2 - height * part)
+        bubble = self._shown.get(row)
+        if bubble is not None and bubble.y() >= 0 and bubble.geometry().bottom() <= view and not part:
+            return
+        self._anchor = (row, top)
+        self._place()
+        self._take_following()
+
     def _scrolled(self, value: int) -> None:
+        if self._placing:
+            return
         self._following = value >= self.verticalScrollBar().maximum() - _NEAR_END_PX
+        seen = (row for row in sorted(self._shown) if self._top(row) + self._heights[row] > value)
+        row = next(seen, None)
+        if row is None or self._top(row) > value + self.viewport().height():
+            row = self._heights.row_at(value - _MARGIN)
+        self._anchor = (row, self._top(row) - value)
+        self._place()
+
+    def _take_following(self) -> None:
+        bar = self.verticalScrollBar()
+        self._following = bar.value() >= bar.maximum() - _NEAR_END_PX
         self._place_button()
 
     def _place_button(self) -> None:
@@ -111,78 +200,74 @@ class ChatView(QScrollArea):
                 size.width(),
                 size.height(),
             )
+            self.to_end.raise_()
 
     # The transcript changed
 
     def _inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
         for row in range(first, last + 1):
-            if self._transcript.message(row).speaker is Speaker.USER:
-                self._following = True  # whoever asks wants to see the answer
-            self._add(row, len(self.bubbles))
-        self._show_welcome()
-        if self._following:
-            while len(self.bubbles) > _SHOWN_AT_ONCE:
-                self._drop(0)
-                self._first_row += 1
-        self.earlier.setVisible(self._first_row > 0)
-        self._place_button()
+            self._heights.append(self._estimate(self._transcript.message(row)))
+            self._measured.append(False)
+        self._place()
 
     def _removed(self, _parent: QModelIndex, first: int, last: int) -> None:
-        for _ in range(first, last + 1):
-            if first >= self._first_row:
-                self._drop(first - self._first_row)
-            else:
-                self._first_row -= 1
-        self._show_welcome()
+        for row in range(first, last + 1):
+            bubble = self._shown.pop(row, None)
+            if bubble is not None:
+                bubble.end_edit()
+                self._give_back(bubble)
+        n = last - first + 1
+        self._shown = {row - n if row > last else row: bubble for row, bubble in self._shown.items()}
+        self._stale = {row - n if row > last else row for row in self._stale if not first <= row <= last}
+        self._heights.remove(first, last)
+        del self._measured[first : last + 1]
+        row, top = self._anchor
+        self._anchor = (row - n if row > last else min(row, max(0, first - 1)), top)
+        self.set_marks({}, (-1, -1))
+        self._place()
 
     def _changed(self, top: Index, bottom: Index) -> None:
-        for row in range(max(top.row(), self._first_row), bottom.row() + 1):
-            self.bubbles[row - self._first_row].show_message()
+        now_s = time.perf_counter()
+        wait_s = max(_DRAW_S, 6 * self._draw_cost_s) - (now_s - self._drawn_s)
+        for row in range(top.row(), bottom.row() + 1):
+            message = self._transcript.message(row)
+            if row not in self._shown:
+                self._heights.set(row, self._estimate(message))
+                self._measured[row] = False
+            else:
+                self._stale.add(row)
+                if message.ended:
+                    wait_s = 0.0
+        if not self._stale:
+            self._place()
+        elif wait_s <= 0:
+            self._draw_stale()
+        elif not self._later.isActive():
+            self._later.start(round(1000 * wait_s) + 1)
+
+    def _draw_stale(self) -> None:
+        self._later.stop()
+        started_s = time.perf_counter()
+        stale, self._stale = self._stale, set()
+        for row in stale:
+            bubble = self._shown.get(row)
+            if bubble is not None:
+                bubble.show_message()
+                self._measured[row] = False
+        self._place()
+        self._drawn_s = time.perf_counter()
+        self._draw_cost_s = self._drawn_s - started_s
 
     def _rebuild(self) -> None:
-        while self.bubbles:
-            self._drop(0)
-        self._first_row = max(0, self._transcript.rowCount() - _SHOWN_AT_ONCE)
-        for row in range(self._first_row, self._transcript.rowCount()):
-            self._add(row, len(self.bubbles))
-        self.earlier.setVisible(self._first_row > 0)
-        self._show_welcome()
-
-    def _show_earlier(self) -> None:
-        bar = self.verticalScrollBar()
-        from_end = bar.maximum() - bar.value()
-        self._following = False
-        for _ in range(min(self._first_row, _SHOWN_AT_ONCE)):
-            self._first_row -= 1
-            self._add(self._first_row, 0)
-        self.earlier.setVisible(self._first_row > 0)
-        self._column.activate()
-        self._content.adjustSize()
-        bar.setValue(bar.maximum() - from_end)
-
-    def _add(self, row: int, at: int) -> None:
-        message = self._transcript.message(row)
-        bubble = Bubble(message, self._words, self._tokens, self._content)
-        bubble.set_width(self._bubble_width())
-        side = Qt.AlignmentFlag.AlignRight if message.speaker is Speaker.USER else Qt.AlignmentFlag.AlignLeft
-        self.bubbles.insert(at, bubble)
-        self._column.insertWidget(2 + at, bubble, 0, side)  # after "earlier" and the welcome
-        bubble.show()
-        before: QWidget = self.bubbles[at - 1].tab_order[-1] if at else self.earlier
-        for first, second in itertools.pairwise((before, *bubble.tab_order)):
-            QWidget.setTabOrder(first, second)
-
-    def _drop(self, at: int) -> None:
-        bubble = self.bubbles.pop(at)
-        self._column.removeWidget(bubble)
-        bubble.hide()
-        bubble.deleteLater()
-
-    def _show_welcome(self) -> None:
-        empty = not self.bubbles
-        self.welcome.setVisible(empty)
-        self._column.setStretch(1, 1 if empty else 0)
-        self._column.setStretch(self._column.count() - 1, 0 if empty else 1)
+        for bubble in self._shown.values():
+            bubble.end_edit()
+            self._give_back(bubble)
+        self._shown.clear()
+        self._stale.clear()
+        self._marks, self._mark = {}, (-1, -1)
+        self._following = True
+        self._estimate_all()
+        self._place()
 
     # Geometry: one centred column of at most 72 characters
 
@@ -193,19 +278,211 @@ class ChatView(QScrollArea):
     def _bubble_width(self) -> int:
         return max(160, self._column_width() - min(8 * GRID, self._column_width() // 8))
 
+    def _estimate(self, message: Message) -> int:
+        columns = max(12, (self._widths[0] - 70) // max(1, self.fontMetrics().averageCharWidth()))
+        lines = 1 + len(message.text) // columns + message.text.count("\n")
+        return _GAP + _AROUND_PX + lines * LINE_PX + (26 if message.metrics else 0)
+
+    def _estimate_all(self) -> None:
+        rows = range(self._transcript.rowCount())
+        self._heights.reset(self._estimate(self._transcript.message(row)) for row in rows)
+        self._measured = bytearray(len(rows))
+
+    def _remeasure(self) -> None:
+        """Another style, width or language: nothing that was measured still counts."""
+        self._widths = (self._bubble_width(), self.window().width() < NARROW_PX)
+        self._estimate_all()
+        for bubble in self._shown.values():
+            bubble.set_width(*self._widths)
+            bubble.show_message()
+        self._place()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        side = max(2 * GRID, (self.viewport().width() - self._column_width()) // 2)
-        self._column.setContentsMargins(side, 2 * GRID, side, 2 * GRID)
-        for bubble in self.bubbles:
-            bubble.set_width(self._bubble_width())
+        widths = (self._bubble_width(), self.window().width() < NARROW_PX)
+        if widths != self._widths:
+            self._widths = widths
+            self._estimate_all()
+        self.welcome.setGeometry(self.viewport().rect())
+        self._place()
+
+    def _top(self, row: int) -> int:
+        """Where a row begins in the whole conversation."""
+        return _MARGIN + self._heights.top(row)
+
+    def _place(self) -> None:
+        """Make and measure the bubbles that are seen, and put each where it belongs."""
+        if self._placing or self._widths[0] == 0:
+            return
+        self._placing = True
+        try:
+            n = len(self._heights)
+            self.welcome.setVisible(n == 0)
+            value = self._settle(n)
+            self._put(value)
+        finally:
+            self._placing = False
         self._place_button()
+        self.moved.emit()
+
+    def _settle(self, n: int) -> int:
+        """Measure until the heights of all that is seen are known; the value of the scroll bar."""
+        view, bar = self.viewport().height(), self.verticalScrollBar()
+        while True:
+            most = max(0, 2 * _MARGIN - _GAP + self._heights.total - view) if n else 0
+            row, top = self._anchor
+            value = most if self._following or not n else max(0, min(most, self._top(min(row, n - 1)) - top))
+            wanted = self._rows_around(value, view) if n else range(0)
+            if not self._measure(wanted):
+                break
+        for gone in [row for row in self._shown if row not in wanted and not self._shown[row].busy]:
+            self._give_back(self._shown.pop(gone))
+        bar.setPageStep(view)
+        bar.setRange(0, most)
+        bar.setValue(value)
+        return value
+
+    def _rows_around(self, value: int, view: int) -> range:
+        first = self._heights.row_at(value - _BEYOND_PX - _MARGIN)
+        last = self._heights.row_at(value + view + _BEYOND_PX - _MARGIN)
+        return range(first, last + 1)
+
+    def _measure(self, rows: range) -> bool:
+        """Whether a height was not as thought."""
+        changed = False
+        for row in rows:
+            bubble = self._shown.get(row)
+            if bubble is None:
+                bubble = self._shown[row] = self._take(self._transcript.message(row))
+                bubble.set_marks(*self._marks_of(row))
+                self._measured[row] = False
+            if not self._measured[row]:
+                bubble.set_width(*self._widths)
+                height = bubble.height() + _GAP
+                changed = changed or height != self._heights[row]
+                self._heights.set(row, height)
+                self._measured[row] = True
+        return changed
+
+    def _put(self, value: int) -> None:
+        width = self._column_width()
+        side = max(2 * GRID, (self.viewport().width() - width) // 2)
+        view = self.viewport().height()
+        for row, bubble in self._shown.items():
+            user = bubble.message.speaker is Speaker.USER
+            x = side + width - bubble.width() if user else side
+            y = max(-bubble.height() - view, min(2 * view, self._top(row) - value))
+            bubble.move(x, y)
+            if bubble.isHidden():
+                bubble.show()
+        self._chain()
+
+    def _chain(self) -> None:
+        """The Tab key goes from message to message."""
+        order = [widget for bubble in self.bubbles for widget in bubble.tab_order]
+        if order != self._chained:
+            self._chained = order
+            for first, second in itertools.pairwise((self, *order, self.to_end)):
+                QWidget.setTabOrder(first, second)
+
+    def _take(self, message: Message) -> Bubble:
+        """A bubble for the message."""
+        pool = self._pool[message.speaker]
+        if pool:
+            bubble = pool.pop()
+            bubble.set_width(*self._widths)
+            bubble.bind(message)
+            return bubble
+        bubble = Bubble(message, self._words, self._tokens, self.viewport())
+        bubble.menu_wanted.connect(lambda place: self._of(bubble, lambda row: self.menu_wanted.emit(row, place)))
+        bubble.edited.connect(lambda text: self._of(bubble, lambda row: self.edited.emit(row, text)))
+        bubble.resized.connect(lambda: self._of(bubble, self._resized))
+        bubble.pointed.connect(lambda there: self.pointed.emit(bubble, there))
+        bubble.set_width(*self._widths)
+        return bubble
+
+    def _of(self, bubble: Bubble, act: Callable[[int], object]) -> None:
+        row = self.row_of(bubble)
+        if row is not None:
+            act(row)
+
+    def _resized(self, row: int) -> None:
+        self._measured[row] = False
+        if self._following:  # what was opened stays where the user looks
+            self._following = False
+            self._anchor = (row, self._top(row) - self.verticalScrollBar().value())
+            self._place()
+            self._take_following()
+        else:
+            self._place()
+
+    def _give_back(self, bubble: Bubble) -> None:
+        bubble.hide()
+        pool = self._pool[bubble.message.speaker]
+        if len(pool) < _POOLED:
+            pool.append(bubble)
+        else:
+            bubble.deleteLater()
+
+    # Searching
+
+    def set_marks(self, marks: Mapping[int, tuple[tuple[int, int], ...]], current: tuple[int, int]) -> None:
+        """Places that were searched: row -> (start, end) of each; current: row and number of the one that is shown."""
+        self._marks, self._mark = marks, current
+        for row, bubble in self._shown.items():
+            bubble.set_marks(*self._marks_of(row))
+
+    def _marks_of(self, row: int) -> tuple[tuple[tuple[int, int], ...], int]:
+        return self._marks.get(row, ()), self._mark[1] if row == self._mark[0] else -1
+
+    # Keyboard
+
+    def focused_row(self) -> int | None:
+        """The row whose bubble has the keyboard."""
+        focus = QApplication.focusWidget()
+        for row, bubble in self._shown.items():
+            if focus is not None and (bubble is focus or bubble.isAncestorOf(focus)):
+                return row
+        return None
+
+    def _step(self, step: int) -> None:
+        """Ctrl+Up, Ctrl+Down: the message before or after."""
+        n, row = self._transcript.rowCount(), self.focused_row()
+        if not n:
+            return
+        if row is None:
+            value = self.verticalScrollBar().value() + self.viewport().height() - _MARGIN
+            row = self._heights.row_at(value - _MARGIN)
+        else:
+            row = max(0, min(n - 1, row + step))
+        self.reveal(row)
+        bubble = self._shown[row]
+        (bubble.editor.field if bubble.editor is not None else bubble.text).setFocus(Qt.FocusReason.TabFocusReason)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Tab: what gets the keyboard is scrolled into view."""
+        moved = super().focusNextPrevChild(next)
+        row = self.focused_row()
+        if row is not None:
+            self.reveal(row)
+        return moved
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
         if event.key() == Qt.Key.Key_C and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             QApplication.clipboard().setText(self.conversation_text())
         elif event.key() == Qt.Key.Key_Space:
             event.ignore()  # the window's: interrupts
+        elif event.key() == Qt.Key.Key_Home:
+            bar.setValue(0)
+        elif event.key() == Qt.Key.Key_End:
+            self.follow()
+        elif event.key() == Qt.Key.Key_Menu and self._transcript.rowCount() and self.focused_row() is None:
+            self._step(0)
+            row = self.focused_row()
+            if row is not None:
+                bubble = self._shown[row]
+                self.menu_wanted.emit(row, bubble.more.mapToGlobal(bubble.more.rect().bottomLeft()))
         else:
             super().keyPressEvent(event)
 

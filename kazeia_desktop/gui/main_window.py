@@ -31,6 +31,7 @@ from kazeia_desktop.gui.desktop import Desktop
 from kazeia_desktop.gui.engine import EngineInfo
 from kazeia_desktop.gui.header import Header
 from kazeia_desktop.gui.jobs import Jobs
+from kazeia_desktop.gui.message_actions import MessageActions
 from kazeia_desktop.gui.page_stack import PageStack
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
@@ -82,6 +83,7 @@ class MainWindow(QMainWindow):
         self.setFont(body_font())
         self.transcript = Transcript(self)
         self.chat = ChatView(self.transcript, words, tokens)
+        self.messages = MessageActions(self.chat, self.transcript, bridge, words, tokens)
         self.banner = ErrorBanner(words, tokens)
         self.notice = NoticeLine(words)
         self.shortcuts = Shortcuts(settings.shortcuts, words, self)
@@ -134,7 +136,7 @@ class MainWindow(QMainWindow):
         self.conversations.opened.connect(self.show_conversation)
         order = (
             *self.header.tab_order, *self.sidebar.tab_order, self.banner.action, self.banner.close_button, self.chat,
-            self.chat.earlier, self.chat.to_end, *self.presence.tab_order, self.panel.search, self.panel.close_button,
+            *self.chat.tab_order, *self.presence.tab_order, self.panel.search, self.panel.close_button,
         )  # fmt: skip
         for first, second in itertools.pairwise(order):
             QWidget.setTabOrder(first, second)
@@ -265,7 +267,7 @@ class MainWindow(QMainWindow):
             self.show_settings(False)
         elif self.page is not None:
             self.show_conversation()
-        else:
+        elif not self.messages.cancel():
             self._bridge.interrupt()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -95,10 +95,11 @@ class Reviser:
         """Say a reply once more. A turn like any other: Stop and the user's voice end it, nothing of it is remembered.
 
         Args:
+            turn_id: 0: another engine's, whose sound is not known.
             text: spoken anew when the sound is no longer kept.
         """
         to_speak = self._lines.to_speak
-        kept = self._audio.get(turn_id)
+        kept = self._audio.get(turn_id) if turn_id > 0 else ()
         if to_speak is None or not (kept or text.strip()):
             return
         turn = self._begin()
@@ -109,7 +110,8 @@ class Reviser:
             if kept:
                 to_speak.put(Replay(turn.id, kept))
             else:
-                self._audio.record_as(turn.id, turn_id)
+                if turn_id > 0:
+                    self._audio.record_as(turn.id, turn_id)
                 self._lines.deltas.put(TextDelta(turn.id, text))
                 self._lines.deltas.put(TextDelta(turn.id, "", last=True))
 

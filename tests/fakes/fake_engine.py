@@ -12,10 +12,12 @@ from kazeia_desktop.events import (
     Event,
     LoadProgress,
     Notice,
+    ReplayStarted,
     ReplyDelta,
     State,
     StateChanged,
     TurnEnded,
+    TurnsRemoved,
     TurnStarted,
     UserText,
 )
@@ -53,6 +55,7 @@ class FakeEngine:
             "tts": "Kokoro, ff_siwis, CPU",
         }
         self.rest = State.LISTENING
+        self.asked: dict[int, str] = {}  # turn -> question
         self.memory: Memory | None = None
         self.errands: Errands | None = None
         self._turn = 0
@@ -95,6 +98,30 @@ class FakeEngine:
         self._call("set_muted", muted)
         self.emit(StateChanged(State.MUTED if muted else self.rest))
 
+    def regenerate(self) -> None:
+        self._call("regenerate")
+        self.edit(self._turn, self.asked[self._turn])
+
+    def edit(self, turn_id: int, text: str) -> None:
+        self._call("edit", turn_id, text)
+        gone, self._turn = self._turn, self._turn + 1
+        self.emit(TurnStarted(self._turn, True))
+        self.emit(TurnsRemoved(turn_id, gone))
+        self.asked[self._turn] = text
+        self.emit(UserText(self._turn, text, "fr"))
+        self.emit(StateChanged(State.THINKING))
+
+    def delete_turn(self, turn_id: int) -> None:
+        self._call("delete_turn", turn_id)
+        self.emit(TurnsRemoved(turn_id, turn_id))
+
+    def replay(self, turn_id: int, text: str = "") -> None:
+        self._call("replay", turn_id, text)
+        self._turn += 1
+        self.emit(TurnStarted(self._turn, True))
+        self.emit(ReplayStarted(self._turn, turn_id))
+        self.emit(StateChanged(State.SPEAKING))
+
     def apply(self, settings: Settings) -> None:
         self._call("apply", settings)
         self.settings = settings
@@ -117,6 +144,7 @@ class FakeEngine:
         self.emit(StateChanged(State.HEARING))
         self.emit(TurnStarted(self._turn, False))
         self.emit(StateChanged(State.THINKING))
+        self.asked[self._turn] = text
         self.emit(UserText(self._turn, text, "fr"))
         return self._turn
 

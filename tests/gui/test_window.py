@@ -87,9 +87,9 @@ def test_a_conversation_is_shown_while_it_happens(opened: Opener) -> None:
     assert chat.conversation_text() == (
         "Vous\u202f: Quel temps fait-il ?\nKazeia\u202f: Il fait beau. Prenez un chapeau."
     )
-    shown = chat.bubbles[1].shown_html()
     quiet = one.window.tokens.quiet
-    assert "Il fait beau.<span" in shown and quiet in shown.partition("Il fait beau.")[2]
+    one.until(lambda: "Il fait beau.<span" in chat.bubbles[1].shown_html())
+    assert quiet in chat.bubbles[1].shown_html().partition("Il fait beau.")[2]
     one.engine.ends(turn, "Il fait beau. Prenez un chapeau.")
     one.until(lambda: one.window.transcript.message(1).ended == "done")
     assert quiet not in chat.bubbles[1].shown_html()
@@ -109,7 +109,9 @@ def test_metrics_open_into_the_breakdown(opened: Opener) -> None:
     one.engine.exchange("Bonjour", "Bonjour.")
     one.until(lambda: one.window.transcript.rowCount() == 2 and bool(one.window.transcript.message(1).metrics))
     bubble = one.window.chat.bubbles[1]
-    assert bubble.chip.text() == "premier son après 1,8\u202fs"
+    assert bubble.chip.text() == (
+        "écoute 640\u202fms · parole 412\u202fms · 1er mot 96\u202fms · 1er son 1,8\u202fs"
+    )
     height = bubble.height()
     bubble.chip.click()
     assert "parole\u00a0reconnue\u00a0412\u202fms" in bubble.breakdown.text()
@@ -155,15 +157,14 @@ def test_a_long_day_stays_quick(opened: Opener) -> None:
         one.window.transcript.reply_delta(turn, "Bonjour à vous. " * 5)
     one.settle()
     chat = one.window.chat
-    assert len(chat.bubbles) == 200 and chat.earlier.isVisible()
+    assert len(chat.bubbles) < 40
     started = time.perf_counter()
     for _ in range(20):
         one.window.transcript.reply_delta(250, "mot ")
         QApplication.processEvents()
     assert (time.perf_counter() - started) / 20 < 0.05
-    chat.earlier.click()
-    one.settle()
-    assert len(chat.bubbles) == 400
+    chat.verticalScrollBar().setValue(0)
+    assert chat.bubbles[0].message is one.window.transcript.message(0) and chat.bubbles[0].y() > 0
 
 
 # Interrupting
