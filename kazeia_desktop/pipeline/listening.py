@@ -58,6 +58,7 @@ class ListenStage:
         self._deaf_until = 0.0
         self._said: tuple[int, FloatArray] | None = None  # turn, samples of the last utterance
         self._carried: FloatArray | None = None  # said before a pause, not yet answered
+        self._shown = False  # as hearing, before it was sure
         self._level = 0.0
         self._level_time_s = 0.0
 
@@ -103,6 +104,7 @@ class ListenStage:
                     self._submit(event.samples, event.speech_end_s, event.ended_s)
                 case SpeechDiscarded():
                     self._discard()
+        self._show_hearing()
         self._show_level(frame)
 
     def _is_deaf(self, now_s: float) -> bool:
@@ -142,6 +144,16 @@ class ListenStage:
             now = time.monotonic()
             self._submit(carried, now, now)
         else:
+            self._desk.rest()
+
+    def _show_hearing(self) -> None:
+        """Sooner than what interrupts: it is only shown."""
+        if self._detector.seems_speech:
+            if self._desk.state is not State.HEARING and self._desk.current is None:
+                self._desk.hearing()
+                self._shown = True
+        elif self._shown:
+            self._shown = False
             self._desk.rest()
 
     def _show_level(self, frame: AudioFrame) -> None:

@@ -16,6 +16,10 @@ from kazeia_desktop.vad.base import SpeechGate, SpeechScorer
 FRAME_MS: Final = 1000 * CAPTURE_FRAME_SAMPLES / CAPTURE_RATE_HZ
 HEARD_FRAMES: Final = 3
 """96 ms above the barge-in threshold: long enough not to fire on a click."""
+SHOWN_FRAMES: Final = 2
+"""64 ms of likely speech are enough to show that somebody is heard: being wrong costs a word on the screen, no sentence."""
+_SHOWN_TAIL: Final = 6
+"""What was shown goes after at most this many frames without speech: it does not flicker."""
 GATE_TAIL_MS: Final = 700
 """The scorer is still asked this long after the gate closed: it must see the end of speech."""
 
@@ -74,6 +78,8 @@ class SpeechDetector:
         self._speech_frames = 0
         self._silent_frames = 0
         self._last_speech_s = 0.0
+        self._likely_frames = 0
+        self._seems = False
 
     def apply(self, settings: VadSettings) -> None:
         """Thresholds and durations from the next frame on."""
@@ -88,11 +94,17 @@ class SpeechDetector:
         self._asked_frames = 0
         self.probability = 0.0
 
+    @property
+    def seems_speech(self) -> bool:
+        """Somebody probably speaks: show it. Comes before SpeechHeard, and ends with what was begun."""
+        return self._seems or (self._speaking and self._speech_frames >= SHOWN_FRAMES)
+
     def push(self, frame: AudioFrame) -> list[VadEvent]:
         """The next frame. Returns what it decides: mostly nothing, at most two events."""
         settings = self._settings
         self.probability = self._score(frame)
         events: list[VadEvent] = []
+        self._note_likely(self.probability >= settings.leave_threshold)
         self._loud_frames = self._loud_frames + 1 if self.probability >= settings.barge_in_threshold else 0
         if not self._speaking and self.probability >= settings.enter_threshold:
             self._speaking = True
@@ -116,6 +128,10 @@ class SpeechDetector:
         elif len(self._frames) * FRAME_MS >= settings.max_turn_s * 1000:
             events.append(self._end(frame.time_s, "max_turn"))
         return events
+
+    def _note_likely(self, likely: bool) -> None:
+        self._likely_frames = min(self._likely_frames + 1, _SHOWN_TAIL) if likely else max(0, self._likely_frames - 1)
+        self._seems = self._likely_frames >= SHOWN_FRAMES or (self._seems and self._likely_frames > 0)
 
     def send_now(self) -> list[VadEvent]:
         """End what is being said, without waiting for a pause; nothing when nobody speaks."""

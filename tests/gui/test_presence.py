@@ -5,7 +5,7 @@ import time
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop.events import Level, State, StateChanged
 from kazeia_desktop.gui import motion

@@ -111,6 +111,19 @@ def test_the_light_needs_the_barge_in_threshold_three_times_in_a_row() -> None:
     assert len(rig.push(0.6, 0.6, 0.6)) == 1
 
 
+def test_speech_is_shown_after_two_frames_and_a_click_is_not() -> None:
+    rig = Rig()
+    rig.push(*silence(5), 0.9, *silence(1), 0.2)
+    assert not rig.detector.seems_speech
+    rig.push(0.4, 0.36)  # likely, not yet sure
+    assert rig.detector.seems_speech
+    rig.push(0.1)
+    assert rig.detector.seems_speech  # it does not flicker
+    rig.push(*silence(40))
+    assert not rig.detector.seems_speech
+    assert Rig().push(0.9, 0.9) == []  # showing interrupts nothing
+
+
 def test_a_click_is_discarded() -> None:
     rig = Rig()
     events = rig.push(*silence(5), 0.9, *silence(40))
