@@ -17,7 +17,7 @@ FRAME_MS: Final = 1000 * CAPTURE_FRAME_SAMPLES / CAPTURE_RATE_HZ
 HEARD_FRAMES: Final = 3
 """96 ms above the barge-in threshold: long enough not to fire on a click."""
 SHOWN_FRAMES: Final = 2
-"""64 ms of likely speech are enough to show that somebody is heard: being wrong costs a word on the screen, no sentence."""
+"""64 ms of likely speech are enough to show that somebody is heard: being wrong costs a word on the screen only."""
 _SHOWN_TAIL: Final = 6
 """What was shown goes after at most this many frames without speech: it does not flicker."""
 GATE_TAIL_MS: Final = 700
