@@ -90,6 +90,7 @@ class ErrorBanner(QFrame):
         }
         label = labels.get(error.action, "")
         self.action.setText(label)
+        self.action.setToolTip(tr("What helps against this error"))
         self.action.setVisible(bool(label))
 
     def _act(self) -> None:

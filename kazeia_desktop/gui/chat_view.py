@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QPushButton, QS
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.bubble import Bubble
+from kazeia_desktop.gui.focus_ring import FocusRing
 from kazeia_desktop.gui.message_heights import Heights
 from kazeia_desktop.gui.message_markup import LINE_PX
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, TEXT_COLUMNS, Tokens
@@ -72,6 +73,7 @@ class ChatView(QAbstractScrollArea):
 
         self.welcome = Welcome(words, tokens)
         self.welcome.setParent(self.viewport())
+        FocusRing(self)
         self.to_end = QPushButton(self.viewport())
         self.to_end.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.to_end.clicked.connect(self.follow)

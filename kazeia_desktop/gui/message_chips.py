@@ -79,6 +79,7 @@ class LatencyChips(QAbstractButton):
     def set_touch(self, touch: bool) -> None:
         """Whether the target is as high as a finger needs."""
         self._touch = touch
+        self.setMinimumHeight(self.sizeHint().height())
 
     def set_chips(self, chips: dict[str, str], help_text: str) -> None:
         """What is told: name of a metric -> text."""

@@ -21,6 +21,7 @@ from kazeia_desktop.paths import Paths
 _PERIOD_MS: Final = 1000
 _PAUSE_MS: Final = 200  # typing in the search field
 _HEIGHT: Final = 320
+_LEAST_PX: Final = 96
 
 
 class LogView(QFrame):
@@ -39,6 +40,7 @@ class LogView(QFrame):
         self.setObjectName("card")
         self.level = ChoiceEditor()
         self.level.edited.connect(self.refresh)
+        self.level.widget.setMinimumWidth(_LEAST_PX)
         self.search = QLineEdit(self)
         self.search.setClearButtonEnabled(True)
         self.search.setMaxLength(200)

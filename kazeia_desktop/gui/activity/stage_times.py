@@ -48,7 +48,7 @@ class StageTimes(QFrame):
         grid.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
         grid.setHorizontalSpacing(2 * GRID)
         grid.setVerticalSpacing(GRID)
-        grid.setColumnStretch(1, 1)
+        self._grid = grid
         self._heads = (QLabel(self), QLabel(self))
         for column, head in enumerate(self._heads, 2):
             head.setObjectName("quiet")
@@ -68,11 +68,16 @@ class StageTimes(QFrame):
         self.counted = QLabel(self)
         self.counted.setObjectName("quiet")
         self.counted.setWordWrap(True)
+        self.set_narrow(False)
         grid.addWidget(self.voice, len(STAGES) + 1, 0, 1, 4)
         grid.addWidget(self.counted, len(STAGES) + 2, 0, 1, 4)
 
     def set_narrow(self, narrow: bool) -> None:
-        """Without bars where there is little room."""
+        """Without bars and with broken lines where there is little room."""
+        self._grid.setColumnStretch(0, 1 if narrow else 0)
+        self._grid.setColumnStretch(1, 0 if narrow else 1)
+        for label, _, _, _ in self._rows.values():
+            label.setWordWrap(narrow)
         for _, bar, _, _ in self._rows.values():
             bar.setVisible(not narrow)
 

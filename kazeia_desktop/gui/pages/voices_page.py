@@ -291,6 +291,7 @@ class VoicesPage(Page):
         tr = self.context.words.tr
         self.intro.setText(tr("Who Kazeia can speak as. Nothing that you record leaves this machine."))
         self.add_button.setText(tr("Add a voice"))
+        self.add_button.setToolTip(tr("Record a voice, or take it from a file"))
         self.to_models.setText(tr("Go to the models"))
         self.add.retranslate()
         self._tell_learner()

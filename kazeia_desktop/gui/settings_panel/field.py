@@ -200,7 +200,8 @@ class SettingField(QWidget):
     def _describe(self) -> None:
         widget = self.editor.widget
         widget.setAccessibleName(" ".join(filter(None, (self.title.text(), self.unit.text()))))
-        widget.setAccessibleDescription(" ".join(filter(None, (self.wrong.text(), self.help.text()))))
+        told = " ".join(filter(None, (self.wrong.text(), self.help.text())))
+        widget.setAccessibleDescription(told or self.badge.text())
 
     def _reset(self) -> None:
         self.changed.emit(self.key, self._default)

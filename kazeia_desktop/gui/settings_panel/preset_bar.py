@@ -340,6 +340,7 @@ class PresetBar(QWidget):
         tr = self._words.tr
         self.title.setText(tr("Presets"))
         self.editor.widget.setAccessibleName(tr("Presets of voice and replies"))
+        self.editor.widget.setToolTip(tr("Presets of voice and replies"))
         self.save.setText(tr("Save…"))
         self.save.setToolTip(tr("Keep the choices of voice and replies under a name"))
         self.save.setAccessibleName(tr("Save as a preset"))

@@ -123,6 +123,7 @@ class VoiceRow(Card):
         self._name.setAccessibleName(tr("New name of the voice {name}", name=item.title))
         for button in (self.listen, self.clip, self.use, self.rename, self.delete, self._keep, self._leave):
             button.setAccessibleName(tr("{what}: {text}", what=button.text(), text=self.title.text()))
+            button.setToolTip(button.accessibleName())
         self.listen.setEnabled(item.ready)
         self.use.setEnabled(item.ready)
         self.no.setText(tr("No, keep it"))
