@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
 from kazeia_desktop.gui import icons
@@ -53,7 +53,6 @@ class FindBar(QFrame):
         self.field.textChanged.connect(lambda: self._typing.start(_TYPING_MS))
         for signal in (transcript.rowsInserted, transcript.rowsRemoved, transcript.dataChanged, transcript.modelReset):
             signal.connect(self._said)
-        QShortcut(QKeySequence.StandardKey.Find, chat).activated.connect(self.open_bar)
         chat.installEventFilter(self)
         self.hide()
 

@@ -9,8 +9,6 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QCloseEvent,
     QKeyEvent,
     QMoveEvent,
@@ -18,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
-from kazeia_desktop.events import Failed, Notice, State, TurnEnded
+from kazeia_desktop.events import State
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.banner import ErrorBanner, NoticeLine
 from kazeia_desktop.gui.body import Body
@@ -28,7 +26,6 @@ from kazeia_desktop.gui.conversations.controller import ConversationController
 from kazeia_desktop.gui.conversations.keeper import Keeper
 from kazeia_desktop.gui.conversations.sidebar import Sidebar
 from kazeia_desktop.gui.desktop import Desktop
-from kazeia_desktop.gui.engine import EngineInfo
 from kazeia_desktop.gui.header import Header
 from kazeia_desktop.gui.jobs import Jobs
 from kazeia_desktop.gui.message_actions import MessageActions
@@ -37,10 +34,10 @@ from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
 from kazeia_desktop.gui.shortcuts import Shortcuts
-from kazeia_desktop.gui.states import capital, part_word
+from kazeia_desktop.gui.teller import Teller
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
 from kazeia_desktop.gui.timers_strip import TimersStrip
-from kazeia_desktop.gui.transcript import Speaker, Transcript
+from kazeia_desktop.gui.transcript import Transcript
 from kazeia_desktop.gui.words import Words, resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
@@ -72,8 +69,6 @@ class MainWindow(QMainWindow):
         self._words = Words(resolve_language(settings.appearance.language))
         self._tokens = tokens_for(settings.appearance.theme)
         self._narrow: bool | None = None
-        self._progress: tuple[str, float] = ("", 0.0)
-        self._last_said = ""
         self._system_still = False  # the system asks for less movement
         self.ended_in_time = True  # whether every thread was gone when the window closed
 
@@ -100,6 +95,9 @@ class MainWindow(QMainWindow):
         )  # fmt: skip
         self.panel.use(self._context)
         self.desktop = Desktop(self, bridge, self.jobs, words, self._paths, lambda: self._settings)
+        self._teller = Teller(
+            self, bridge, self.transcript, self.chat, self.presence, self.header, self.banner, self.notice, words
+        )
         self._build()
         self._connect()
         self._dress()
@@ -142,7 +140,7 @@ class MainWindow(QMainWindow):
             QWidget.setTabOrder(first, second)
 
     def _connect(self) -> None:
-        bridge, presence, transcript = self._bridge, self.presence, self.transcript
+        bridge, presence = self._bridge, self.presence
         presence.sent.connect(bridge.send_text)
         presence.stop_wanted.connect(bridge.interrupt)
         presence.send_now_wanted.connect(bridge.send_now)
@@ -161,18 +159,6 @@ class MainWindow(QMainWindow):
         self.panel.choices_wanted.connect(bridge.request_choices)
         self.panel.measured_wanted.connect(bridge.request_measured)
 
-        bridge.state_changed.connect(self._state_changed)
-        bridge.load_progress.connect(self._load_progress)
-        bridge.level_changed.connect(presence.meter.set_level)
-        bridge.turn_started.connect(transcript.turn_started)
-        bridge.user_text.connect(self._user_text)
-        bridge.reply_delta.connect(transcript.reply_delta)
-        bridge.reply_delta.connect(lambda _turn, _text: presence.meter.step())
-        bridge.clause_started.connect(transcript.clause_started)
-        bridge.turn_ended.connect(self._turn_ended)
-        bridge.notice.connect(self.notice.show_notice)
-        bridge.failed.connect(self._failed)
-        bridge.ready.connect(self._ready)
         bridge.setting_changed.connect(self.change)
         bridge.choices_ready.connect(self.panel.set_choices)
         bridge.measured_ready.connect(self.panel.set_measured)
@@ -188,6 +174,7 @@ class MainWindow(QMainWindow):
                 "mute": self._toggle_mute,
                 "new": self.new_conversation,
                 "conversations": self.conversations.toggle,
+                "find": self._find,
                 "search": self.conversations.search,
                 "settings": self._toggle_settings,
                 "quit": self.quit,
@@ -247,6 +234,11 @@ class MainWindow(QMainWindow):
         """End the app, whatever closing the window means."""
         self.desktop.quit()
 
+    def _find(self) -> None:
+        if self.page is not None:
+            self.show_conversation()
+        self.messages.find.open_bar()
+
     def _toggle_settings(self) -> None:
         self.show_settings(not self.body.panel_open)
 
@@ -296,63 +288,8 @@ class MainWindow(QMainWindow):
                 self.show_settings(True, "audio")
             case "retry" if self.presence.state is State.ERROR:
                 self._bridge.rebuild()
-            case "retry" if self._last_said:
-                self._bridge.send_text(self._last_said)
-
-    # What the engine tells
-
-    @Slot(object)
-    def _state_changed(self, state: State) -> None:
-        if state is State.LOADING:
-            self.transcript.new_engine()
-            self._load_progress("", 0.0)
-        self.presence.set_state(state)
-        self.chat.welcome.set_state(state)
-
-    @Slot(str, float)
-    def _load_progress(self, part: str, fraction: float) -> None:
-        self._progress = (part, fraction)
-        tr = self._words.tr
-        if part.startswith("fetch:"):
-            text = tr("Fetching {name}: {percent} %", name=part[6:], percent=round(100 * fraction))
-        elif part in ("", "ready"):
-            text = ""
-        else:
-            text = capital(part_word(part, self._words))
-        self.presence.set_progress(text, fraction)
-        self.chat.welcome.set_progress(text)
-
-    @Slot(object)
-    def _ready(self, info: EngineInfo) -> None:
-        self.transcript.spoken = bool(info.voice_name)
-        self.presence.set_half_duplex(info.half_duplex)
-        self.chat.welcome.set_placement(info.placement)
-        self.header.set_voice(info.voice_name)
-        if self.banner.error is not None and self.banner.error.fatal:
-            self.banner.dismiss()
-
-    def _user_text(self, turn_id: int, text: str) -> None:
-        self._last_said = text
-        self.transcript.user_text(turn_id, text)
-
-    @Slot(object)
-    def _turn_ended(self, ended: TurnEnded) -> None:
-        self.transcript.turn_ended(ended.turn_id, ended.reply, ended.reason, ended.metrics)
-        if ended.reason == "nothing":
-            self.notice.show_notice(Notice("No words were understood. Please say it again.", {}))
-        rows = self.transcript.rowCount()
-        if ended.reason == "done" and rows and self.transcript.message(rows - 1).speaker is Speaker.KAZEIA:
-            self._announce(self.transcript.message(rows - 1).text)
-
-    @Slot(object)
-    def _failed(self, error: Failed) -> None:
-        self.banner.show_error(error)
-        self._announce(self.banner.text.text())
-
-    def _announce(self, text: str) -> None:
-        """For screen readers."""
-        if QAccessible.isActive():
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+            case "retry" if self._teller.last_said:
+                self._bridge.send_text(self._teller.last_said)
 
     # Settings
 
@@ -439,10 +376,9 @@ class MainWindow(QMainWindow):
         self.presence.use(self.shortcuts)
         for part in (
             self.header, self.sidebar, self.chat, self.stack, self.banner, self.timers, self.notice, self.panel,
-            self.desktop,
+            self.desktop, self._teller,
         ):  # fmt: skip
             part.retranslate()
-        self._load_progress(*self._progress)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

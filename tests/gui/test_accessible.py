@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from kazeia_desktop.events import Failed, State, StateChanged
-from kazeia_desktop.gui import main_window
+from kazeia_desktop.gui import teller
 from kazeia_desktop.gui.pages.registry import PAGES
 from kazeia_desktop.gui.settings_panel.field import SettingField
 from kazeia_desktop.gui.theme import NARROW_PX, TOUCH_PX
@@ -242,7 +242,7 @@ def test_final_replies_and_errors_are_announced(opened: Opener, monkeypatch: pyt
         def updateAccessibility(event: object) -> None:
             announced.append(event.message())  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(main_window, "QAccessible", Reader)
+    monkeypatch.setattr(teller, "QAccessible", Reader)
     one = opened()
     turn = one.engine.hears("Bonjour")
     one.engine.replies(turn, "Bonjour à vous.", ["Bonjour à vous."])

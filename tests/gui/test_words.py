@@ -22,6 +22,7 @@ from tests.gui.conftest import Opened, Opener
 pytestmark = pytest.mark.gui
 
 SAME_IN_BOTH = {
+    "Conversations", "Conversations (Ctrl+L)", "Notifications",
     "Kazeia", "Message", "Microphone", "Threads", "Top-k", "Top-p", "Min-p", "Flash attention", "tokens", "ms", "s",
     "Français", "English", "Kokoro", "llama.cpp", "Conversation", "CPU", "DRY", "Typical-p", "Bonjour", "Bonjour.",
 }  # fmt: skip
