@@ -1,4 +1,4 @@
-"""Kazeia's own window, with what its engine tells written to stdout: run by test_window_talks.py."""
+"""Kazeia's own window, with what its engine tells written to stdout: run by test_talk.py."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer
 
 from kazeia_desktop import app
 from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 
 
@@ -20,13 +21,12 @@ def tell(**record: object) -> None:
 class ToldWindow(app.MainWindow):
     """The window that `kazeia` opens; it also saves a picture of itself when it begins to speak."""
 
-    def __init__(self, bridge: EngineBridge, settings: Settings) -> None:
-        super().__init__(bridge, settings)
+    def __init__(self, bridge: EngineBridge, settings: Settings, paths: Paths | None = None) -> None:
+        super().__init__(bridge, settings, paths)
         bridge.state_changed.connect(self._state)
         bridge.user_text.connect(lambda turn_id, text: tell(event="user_text", text=text))
         bridge.turn_ended.connect(lambda e: tell(event="turn_ended", reply=e.reply, reason=e.reason))
         bridge.failed.connect(lambda e: tell(event="failed", template=e.template, values=str(e.values)))
-        self._late_ms = 0.0
 
     def _state(self, state: object) -> None:
         tell(event="state_changed", state=str(state))
