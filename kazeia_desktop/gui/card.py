@@ -1,6 +1,7 @@
 """One thing in a list of the pages: what it is, what is wrong with it, what can be done, and a question before harm."""
 
 from collections.abc import Callable
+from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -8,6 +9,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from kazeia_desktop.gui.flow import FlowLayout
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
+
+_WIDEST: Final = 960
+"""A line of text that is longer is not read with ease."""
 
 
 def plain_label(name: str = "", parent: QWidget | None = None) -> QLabel:
@@ -37,6 +41,7 @@ class Card(QFrame):
         super().__init__(parent)
         self.words, self.tokens = words, tokens
         self.setObjectName("card")
+        self.setMaximumWidth(_WIDEST)
         self.title = plain_label("section")
         self.badge = plain_label("badge")
         self.badge.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

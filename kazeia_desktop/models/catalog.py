@@ -65,7 +65,8 @@ class ModelEntry:
     files: tuple[ModelFile, ...]
     starter: bool = False
     recommended: bool = False
-    usable: bool = True  # False: known, but this version cannot run it yet
+    usable: bool = True  # False: known, but this version cannot run it as it comes
+    about_bytes: int | None = None  # roughly, where no file's size is pinned: to be told before a download
 
     @property
     def pinned(self) -> bool:
@@ -177,6 +178,15 @@ def _size(table: Mapping[str, object]) -> int:
     return value
 
 
+def _about(table: Mapping[str, object]) -> int | None:
+    value = table.get("about_mb")
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 10**7:
+        raise ValueError(f"about_mb = {value!r} is not a size")
+    return value * 10**6
+
+
 def _only(table: Mapping[str, object], *known: str) -> None:
     unknown = set(table) - set(known)
     if unknown:
@@ -184,7 +194,7 @@ def _only(table: Mapping[str, object], *known: str) -> None:
 
 
 def _entry(table: Mapping[str, object]) -> ModelEntry:
-    _only(table, "name", "kind", "title", "licence", "files", "starter", "recommended", "usable")
+    _only(table, "name", "kind", "title", "licence", "files", "starter", "recommended", "usable", "about_mb")
     name = _text(table, "name", _NAME)
     kind = _text(table, "kind")
     if kind not in KINDS:
@@ -197,6 +207,7 @@ def _entry(table: Mapping[str, object]) -> ModelEntry:
     return ModelEntry(
         name, cast(Kind, kind), _text(table, "title"), _text(table, "licence"), files,
         _flag(table, "starter", False), _flag(table, "recommended", False), _flag(table, "usable", True),
+        _about(table),
     )  # fmt: skip
 
 

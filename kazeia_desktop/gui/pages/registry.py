@@ -30,9 +30,16 @@ def _voices(context: PageContext, tokens: Tokens) -> Page:
     return VoicesPage(context, tokens)
 
 
+def _models(context: PageContext, tokens: Tokens) -> Page:
+    from kazeia_desktop.gui.pages.models_page import ModelsPage
+
+    return ModelsPage(context, tokens)
+
+
 PAGES: Final[tuple[Entry, ...]] = (
     Entry("activity", lambda words: words.tr("Activity"), _activity),
     Entry("voices", lambda words: words.tr("Voices"), _voices),
+    Entry("models", lambda words: words.tr("Models"), _models),
 )
 
 

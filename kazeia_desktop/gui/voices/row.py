@@ -8,7 +8,12 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices.listing import VoiceItem
 from kazeia_desktop.gui.words import Words
 
-_LANGUAGES = {"fr": "Français", "en": "English"}
+_LANGUAGES = {
+    "fr": "Français", "en": "English", "french": "Français", "english": "English", "german": "Deutsch",
+    "spanish": "Español", "italian": "Italiano", "portuguese": "Português", "chinese": "中文", "japanese": "日本語",
+    "korean": "한국어", "russian": "Русский",
+}  # fmt: skip
+"""Each by its own name, as the models of both kinds of voices call them."""
 
 
 class VoiceRow(Card):
@@ -107,7 +112,7 @@ class VoiceRow(Card):
         tr, item = self.words.tr, self.item
         title = tr("Voice without a speaker, always the same") if item.kind == "chance" else item.title
         self.title.setText(tr("The system's voice") if item.kind == "system" else title)
-        badge = tr("speaks now") if item.used else "" if item.ready else tr("cannot speak yet")
+        badge = tr("in use") if item.used else "" if item.ready else tr("cannot speak yet")
         say(self.badge, badge)
         say(self.detail, "\n".join(filter(None, self._details())))
         problem = self._error or (item.problem.told_in(self.words.language) if item.problem is not None else "")

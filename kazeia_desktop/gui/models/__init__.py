@@ -1,0 +1,1 @@
+"""The page of models: what is here, getting, checking, converting and deleting."""
