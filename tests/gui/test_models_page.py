@@ -78,7 +78,7 @@ def shown(
     one.window.show_page("models")
     page = one.window.page
     assert isinstance(page, ModelsPage)
-    one.until(lambda: page.listing is not None)
+    one.until(lambda: page.listing is not None and all(row.isVisible() for row in page.rows.values()))
     return one, page
 
 

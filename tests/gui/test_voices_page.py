@@ -56,7 +56,7 @@ def shown(opened: Opener, values: dict[str, object] | None = None) -> tuple[Open
     one.window.show_page("voices")
     page = one.window.page
     assert isinstance(page, VoicesPage)
-    one.until(lambda: page.listing is not None)
+    one.until(lambda: page.listing is not None and all(row.isVisible() for row in page.rows))
     return one, page
 
 
