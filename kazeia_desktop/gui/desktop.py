@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop.errors import SettingsError
-from kazeia_desktop.events import Failed, State, TurnEnded
+from kazeia_desktop.events import Failed, Notice, State, TurnEnded
 from kazeia_desktop.gui import geometry
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.geometry import WindowPlace
@@ -17,6 +17,7 @@ from kazeia_desktop.gui.tray import Tray
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.autostart import start_at_login
+from kazeia_desktop.runtime.global_shortcut import GlobalShortcut, session_bus
 from kazeia_desktop.runtime.single_instance import Answer
 from kazeia_desktop.settings.schema import Settings
 
@@ -34,6 +35,7 @@ class Desktop(QObject):
 
     Attributes:
         tray: optional; nothing depends on it.
+        bus: where the session bus is, for the key of the whole desktop.
         autostart: changes what starts with the session; called in a job.
     """
 
@@ -57,6 +59,8 @@ class Desktop(QObject):
         self._asked: set[int] = set()
         self._place: WindowPlace | None = None
         self.autostart: Callable[[bool], None] = start_at_login
+        self.bus = session_bus()
+        self._key: GlobalShortcut | None = None
         self.tray = Tray(words, window)
         self.tray.show_wanted.connect(self.show_window)
         self.tray.mute_wanted.connect(window.set_muted)
@@ -85,6 +89,7 @@ class Desktop(QObject):
         self._place = place
         window.body.open_sidebar(place.sidebar and not window.narrow)
         self.tray.start()
+        self._take_key(self._settings().system.global_shortcut)
         if hidden and self.tray.is_there:
             return
         if place.maximized:
@@ -151,6 +156,7 @@ class Desktop(QObject):
             self._save_place()
         self._save.stop()
         self.tray.close()
+        self._take_key("")
 
     def _save_place(self) -> None:
         window = self._window
@@ -169,6 +175,31 @@ class Desktop(QObject):
         wanted = new.system.start_at_login
         if wanted != old.system.start_at_login:
             self._jobs.run("autostart", lambda _token, _report: self.autostart(wanted), failed=self._no_autostart)
+
+        if new.system.global_shortcut != old.system.global_shortcut:
+            self._take_key(new.system.global_shortcut)
+
+    def _take_key(self, keys: str) -> None:
+        """Hold this key of the whole desktop in place of the one before; "" for none."""
+        if self._key is not None:
+            self._key.close()
+            self._key = None
+        if keys:
+            self._key = GlobalShortcut(
+                self.bus,
+                keys,
+                self._words.tr("Microphone on or off"),
+                lambda: self._jobs.post(self._pressed),
+                lambda: self._jobs.post(self._no_key),
+            )
+
+    def _pressed(self) -> None:
+        self.serve("toggle")
+
+    def _no_key(self) -> None:
+        self._bridge.notice.emit(
+            Notice("This desktop gives no key to Kazeia: bind one to `kazeia toggle` in its own settings.", {})
+        )
 
     def _no_autostart(self, error: Exception) -> None:
         if isinstance(error, SettingsError):

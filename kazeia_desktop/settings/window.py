@@ -31,6 +31,12 @@ class SystemSettings(Section):
          "Closing the window hides it; the icon's menu quits. Without a tray, closing quits."), Apply.NOW)] = False
     start_at_login: Annotated[bool, Shown(
         ("Démarrer avec la session", "Start at login"), ("", ""), Apply.NOW)] = False
+    global_shortcut: Annotated[str, Shown(
+        ("Raccourci de tout le bureau", "Shortcut of the whole desktop"),
+        ("Ouvre ou coupe le micro depuis toute application, par exemple Ctrl+Alt+K. Vide : aucun. Là où le bureau "
+         "ne le permet pas, liez dans ses réglages une touche à la commande `kazeia toggle`.",
+         "Microphone on or off from any application, for example Ctrl+Alt+K. Empty: none. Where the desktop does not "
+         "allow it, bind a key in its own settings to the command `kazeia toggle`."), Apply.NOW)] = ""
     notifications: Annotated[Literal["off", "alarms", "all"], Shown(
         ("Notifications", "Notifications"),
         ("Quand la fenêtre est cachée : minuteurs et alarmes, ou aussi les réponses. Par l'icône de la zone de "
@@ -38,17 +44,18 @@ class SystemSettings(Section):
          "When the window is hidden: timers and alarms, or replies too. Through the tray's icon."),
         Apply.NOW)] = "alarms"
 
+    @field_validator("global_shortcut")
+    @classmethod
+    def _read(cls, keys: str) -> str:
+        return canonical(keys)
+
 
 class ShortcutSettings(Section):
     """Keys. Empty: none."""
 
     interrupt: Annotated[str, Shown(
         ("Interrompre", "Interrupt"),
-        ("Ce que Kazeia dit ou prépare s'arrête. Pour un raccourci de tout le bureau, liez dans ses réglages une "
-         "touche à la commande `kazeia toggle` (ouvre ou coupe le micro) ou `kazeia show` (montre la fenêtre).",
-         "What Kazeia says or prepares stops. For a shortcut of the whole desktop, bind a key in its own settings to "
-         "the command `kazeia toggle` (microphone on or off) or `kazeia show` (shows the window)."),
-        Apply.NOW)] = "Space"
+        ("Ce que Kazeia dit ou prépare s'arrête.", "What Kazeia says or prepares stops."), Apply.NOW)] = "Space"
     stop: Annotated[str, Shown(
         ("Arrêter, ou revenir", "Stop, or go back"),
         ("Arrête la réponse ; sinon ferme ce qui est ouvert.", "Stops the reply; else closes what is open."),

@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect, Qt
@@ -265,6 +267,43 @@ def test_starting_with_the_session_is_set_in_a_job_and_a_refusal_is_told(opened:
     one.window.change("system.start_at_login", False)
     one.until(lambda: one.window.banner.isVisible())
     assert "ne peut pas être changé (non)" in one.window.banner.text.text()
+
+
+def test_a_desktop_that_gives_no_key_is_told(opened: Opener) -> None:
+    one = opened()
+    one.window.desktop.bus = "unix:path=/nowhere"
+    one.window.change("system.global_shortcut", "Ctrl+Alt+K")
+    one.until(lambda: one.window.notice.isVisible())
+    assert "kazeia toggle" in one.window.notice.text.text()
+
+
+def test_a_key_of_the_desktop_toggles_and_goes_with_the_window(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[FakeKey] = []
+
+    def hold(*given: Any) -> FakeKey:  # noqa: ANN401
+        held.append(FakeKey(*given))
+        return held[-1]
+
+    monkeypatch.setattr("kazeia_desktop.gui.desktop.GlobalShortcut", hold)
+    one = opened()
+    one.window.change("system.global_shortcut", "Ctrl+Alt+K")
+    assert held[0].keys == "Ctrl+Alt+K"
+    held[0].pressed()
+    one.until(lambda: one.engine.called("set_muted") == [("set_muted", True)])
+    one.window.change("system.global_shortcut", "Ctrl+Alt+J")
+    assert held[0].closed and not held[1].closed
+    one.close()
+    assert held[1].closed
+
+
+class FakeKey:
+    """Stands for runtime.global_shortcut.GlobalShortcut."""
+
+    def __init__(self, bus: str, keys: str, title: str, pressed: Callable[[], None], refused: object) -> None:
+        self.keys, self.pressed, self.closed = keys, pressed, False
+
+    def close(self) -> None:
+        self.closed = True
 
 
 # Keys
