@@ -231,8 +231,9 @@ class ModelQueue(QObject):
         if self._running is None:
             self.drained.emit()
             # The window stands there without models: now they may all be here.
-            if self._fetched and self._state is State.ERROR:
-                self._context.bridge.rebuild()
+            bridge = self._context.bridge
+            if self._fetched and bridge.engine is None and self._state is not State.LOADING:
+                bridge.rebuild()
             self._fetched = False
 
     def _state_changed(self, state: State) -> None:

@@ -1,0 +1,1 @@
+"""The first steps: models, microphone, loudspeaker, a first exchange."""

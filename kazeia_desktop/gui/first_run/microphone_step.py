@@ -1,0 +1,144 @@
+"""Does the microphone hear? The bar moves when somebody speaks."""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from kazeia_desktop.errors import KazeiaError
+from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.first_run.step import Step
+from kazeia_desktop.gui.flow import FlowLayout
+from kazeia_desktop.gui.jobs import Job, Report
+from kazeia_desktop.gui.level_bar import LevelBar
+from kazeia_desktop.gui.pages.page import PageContext
+from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.theme import Tokens
+from kazeia_desktop.gui.voices.device_choice import DeviceChoice
+from kazeia_desktop.runtime.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from kazeia_desktop.audio.recorder import Heard
+
+_SPEECH: Final = 0.01
+"""RMS: -40 dB, speech at arm's length."""
+_REPORTS: Final = 4  # of 50 ms each: a click is no voice
+
+
+class MicrophoneStep(Step):
+    """Opens the microphone while it is seen; nothing is kept of what it hears."""
+
+    def __init__(self, context: PageContext, tokens: Tokens) -> None:
+        super().__init__(context, tokens)
+        self._job: Job | None = None
+        self._give_back: Callable[[], None] = lambda: None
+        self._again = False
+        self._loud = 0
+        self.heard = False
+        self._problem: KazeiaError | None = None
+        self.device = DeviceChoice("input", context)
+        self.level = LevelBar(tokens)
+        self.state = plain_label()
+        self.problem = plain_label("fieldError")
+        self.retry = QPushButton()
+        for part in (self.device.widget, self.level, self.state, self.problem):
+            part.setMaximumWidth(560)
+            self.column.addWidget(part)
+        line = FlowLayout()
+        line.addWidget(self.retry)
+        self.column.addLayout(line)
+        self.device.chosen.connect(self._restart)
+        self.retry.clicked.connect(self._restart)
+        self.retranslate()
+
+    @property
+    def controls(self) -> tuple[QWidget, ...]:
+        return (self.device.widget, self.retry)
+
+    @property
+    def next_text(self) -> str:
+        tr = self.context.words.tr
+        return tr("Continue in writing") if self._problem is not None else tr("Continue")
+
+    def enter(self) -> None:
+        self.device.look_up()
+        self.heard, self._loud = False, 0
+        self._start()
+
+    def leave(self) -> None:
+        self._again = False
+        if self._job is not None:
+            self._job.cancel()
+
+    def _restart(self) -> None:
+        """Another device, or the same once more."""
+        self.heard, self._loud = False, 0
+        if self._job is None:
+            self._start()
+        else:
+            self._again = True
+            self._job.cancel()
+
+    def _start(self) -> None:
+        if self._job is not None:
+            return
+        self._problem = None
+        device = self.context.settings().audio.input_device
+        quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
+        self._give_back = quiet.begin()
+
+        def work(cancel: CancelToken, report: Report) -> None:
+            from kazeia_desktop.audio.recorder import record
+
+            record(device, math.inf, CancelToken(), cancel, report, keep=False)
+
+        self._job = self.context.jobs.run(
+            "test-microphone", work, lambda _: self._ended(), self._failed, self._progressed, self._ended
+        )
+        self._refresh()
+
+    def _progressed(self, heard: "Heard") -> None:
+        self.level.set_level(heard.rms, heard.clipped)
+        self._loud = self._loud + 1 if heard.rms > _SPEECH else 0
+        if self._loud >= _REPORTS and not self.heard:
+            self.heard = True
+            self._refresh()
+
+    def _failed(self, error: KazeiaError) -> None:
+        self._problem = error
+        self._ended()
+
+    def _ended(self) -> None:
+        self._job = None
+        self._give_back()
+        self.level.set_level(0.0)
+        if self._again:
+            self._again = False
+            self._start()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        tr = self.context.words.tr
+        problem = self._problem
+        told = (
+            tr("I hear you: the microphone works.") if self.heard else tr("Say a few words: the bar moves with them.")
+        )
+        say(self.state, told if problem is None else "")
+        say(self.problem, problem.told_in(self.context.words.language) if problem is not None else "")
+        self.level.setVisible(problem is None)
+        self.retry.setVisible(problem is not None)
+        self.changed.emit()
+
+    def dress(self, tokens: Tokens) -> None:
+        super().dress(tokens)
+        self.level.dress(tokens)
+
+    def retranslate(self) -> None:
+        tr = self.context.words.tr
+        self.title.setText(tr("Your microphone"))
+        self.text.setText(tr("Kazeia listens to it while its window is open, unless you switch it off (Ctrl+M)."))
+        self.retry.setText(tr("Try again"))
+        self.level.setAccessibleName(tr("Sound level"))
+        self.device.take()
+        self._refresh()

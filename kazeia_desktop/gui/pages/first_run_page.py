@@ -1,0 +1,143 @@
+"""The first steps, one after the other; shown by themselves where no model is there, and from the menu."""
+
+import itertools
+
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from kazeia_desktop.events import Failed
+from kazeia_desktop.gui.banner import ErrorBanner
+from kazeia_desktop.gui.card import plain_label
+from kazeia_desktop.gui.first_run import memory
+from kazeia_desktop.gui.first_run.first_words_step import FirstWordsStep
+from kazeia_desktop.gui.first_run.loudspeaker_step import LoudspeakerStep
+from kazeia_desktop.gui.first_run.microphone_step import MicrophoneStep
+from kazeia_desktop.gui.first_run.models_step import ModelsStep
+from kazeia_desktop.gui.first_run.step import Step
+from kazeia_desktop.gui.first_run.welcome_step import WelcomeStep
+from kazeia_desktop.gui.pages.page import Page, PageContext
+from kazeia_desktop.gui.theme import GRID, Tokens
+
+_WIDEST = 760
+
+
+class FirstRunPage(Page):
+    """Goes on where it was left; ends in the conversation."""
+
+    def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
+        super().__init__(context, tokens, parent)
+        self.models, self.words_step = ModelsStep(context, tokens), FirstWordsStep(context, tokens)
+        self.steps: tuple[Step, ...] = (
+            WelcomeStep(context, tokens), self.models, MicrophoneStep(context, tokens),
+            LoudspeakerStep(context, tokens), self.words_step,
+        )  # fmt: skip
+        self.at = 0
+        self._entered = False
+        self.count = plain_label("quiet")
+        self.before, self.next = QPushButton(), QPushButton()
+        self.next.setObjectName("primary")
+        held = QWidget()
+        held.setMaximumWidth(_WIDEST)
+        box = QVBoxLayout(held)
+        box.setContentsMargins(GRID, GRID, GRID, GRID)
+        box.setSpacing(3 * GRID)
+        box.addWidget(self.count)
+        for step in self.steps:
+            step.hide()
+            step.next_wanted.connect(self.go_on)
+            step.changed.connect(self._refresh)
+            box.addWidget(step)
+        line = QHBoxLayout()
+        line.setSpacing(GRID)
+        line.addWidget(self.before)
+        line.addStretch(1)
+        line.addWidget(self.next)
+        box.addLayout(line)
+        middle = QHBoxLayout()
+        middle.addStretch(1)
+        middle.addWidget(held, 100)
+        middle.addStretch(1)
+        self.column.addLayout(middle)
+        self.column.addStretch(1)
+        self.before.clicked.connect(lambda: self.show_step(self.at - 1))
+        self.next.clicked.connect(self.go_on)
+        self.words_step.models_wanted.connect(lambda: self.show_step(1))
+        context.bridge.failed.connect(self._failed)
+        self.dress(tokens)
+        self.retranslate()
+
+    def title_text(self) -> str:
+        return self.context.words.tr("First steps")
+
+    @property
+    def tab_order(self) -> tuple[QWidget, ...]:
+        controls = itertools.chain.from_iterable(step.controls for step in self.steps)
+        return (self.back, *controls, self.before, self.next)
+
+    @property
+    def step(self) -> Step:
+        """The one that is seen."""
+        return self.steps[self.at]
+
+    def prepare(self) -> None:
+        self._dismiss()
+        self.show_step(self.at)
+
+    def leave(self) -> None:
+        if self._entered:
+            self._entered = False
+            self.step.leave()
+
+    def show_step(self, number: int) -> None:
+        """Show a step of `steps`."""
+        if self._entered:
+            self.step.leave()
+        self.step.hide()
+        self.at = max(0, min(number, len(self.steps) - 1))
+        self._entered = True
+        self.step.show()
+        self.step.enter()
+        self._refresh()
+        self.scroll_area.verticalScrollBar().setValue(0)
+        self.next.setFocus()
+
+    def go_on(self) -> None:
+        """To the next step; after the last one, to the conversation."""
+        if self.at < len(self.steps) - 1:
+            self.show_step(self.at + 1)
+            return
+        self.leave()
+        self.at = 0
+        self.step.hide()
+        for step in self.steps:
+            step.hide()
+        paths = self.context.paths
+        self.context.jobs.run("remember-first-steps", lambda *_: memory.remember(paths))
+        self.back_wanted.emit()
+
+    def _failed(self, failed: Failed) -> None:
+        if self.isVisible() and failed.action == "models":
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        """That models are missing is what this page is about: no banner says it again."""
+        banner = self.window().findChild(ErrorBanner)
+        if banner is not None and banner.error is not None and banner.error.action == "models":
+            banner.dismiss()
+
+    def _refresh(self) -> None:
+        tr = self.context.words.tr
+        self.count.setText(tr("Step {n} of {total}", n=self.at + 1, total=len(self.steps)))
+        self.before.setText(tr("Back"))
+        self.before.setEnabled(self.at > 0)
+        self.next.setText(self.step.next_text)
+
+    def dress(self, tokens: Tokens) -> None:
+        super().dress(tokens)
+        for step in self.steps:
+            step.dress(tokens)
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        for step in self.steps:
+            step.retranslate()
+        self._refresh()
