@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -84,6 +85,7 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
         window.desktop.appear(geometry.load(paths.window_file), hidden=background)
         # The window is drawn first; nothing heavy is imported before.
         QTimer.singleShot(0, window.start)
+        window.jobs.run("first-steps", lambda *_: _first_steps_wanted(paths), partial(_offer_first_steps, window))
         window.jobs.run("motion", lambda _token, _report: system_reduces_motion(), window.set_system_still)
         if store.problem is not None:
             bridge.failed.emit(Failed(store.problem.template, store.problem.values, "settings", fatal=False))
@@ -95,6 +97,17 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def _first_steps_wanted(paths: Paths) -> bool:
+    from kazeia_desktop.gui.first_run.memory import is_wanted
+
+    return is_wanted(paths)
+
+
+def _offer_first_steps(window: MainWindow, wanted: bool) -> None:
+    if wanted and window.page is None:
+        window.show_page("first-run")
 
 
 def claim(place: Place, show: bool) -> SingleInstance | None:

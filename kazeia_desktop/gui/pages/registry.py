@@ -36,10 +36,17 @@ def _models(context: PageContext, tokens: Tokens) -> Page:
     return ModelsPage(context, tokens)
 
 
+def _first_run(context: PageContext, tokens: Tokens) -> Page:
+    from kazeia_desktop.gui.pages.first_run_page import FirstRunPage
+
+    return FirstRunPage(context, tokens)
+
+
 PAGES: Final[tuple[Entry, ...]] = (
     Entry("activity", lambda words: words.tr("Activity"), _activity),
     Entry("voices", lambda words: words.tr("Voices"), _voices),
     Entry("models", lambda words: words.tr("Models"), _models),
+    Entry("first-run", lambda words: words.tr("First steps"), _first_run),
 )
 
 
