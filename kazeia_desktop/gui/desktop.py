@@ -16,7 +16,7 @@ from kazeia_desktop.gui.jobs import Jobs
 from kazeia_desktop.gui.tray import Tray
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.paths import Paths
-from kazeia_desktop.runtime.autostart import start_at_login
+from kazeia_desktop.runtime.autostart import renew, start_at_login
 from kazeia_desktop.runtime.global_shortcut import GlobalShortcut, session_bus
 from kazeia_desktop.runtime.single_instance import Answer
 from kazeia_desktop.settings.schema import Settings
@@ -56,6 +56,7 @@ class Desktop(QObject):
         self._file = paths.window_file
         self._settings = settings
         self._quitting = False
+        self._told_hidden = False
         self._asked: set[int] = set()
         self._place: WindowPlace | None = None
         self.autostart: Callable[[bool], None] = start_at_login
@@ -90,6 +91,8 @@ class Desktop(QObject):
         window.body.open_sidebar(place.sidebar and not window.narrow)
         self.tray.start()
         self._take_key(self._settings().system.global_shortcut)
+        if self._settings().system.start_at_login:
+            self._jobs.run("autostart", lambda _token, _report: renew(), failed=self._no_autostart)
         if hidden and self.tray.is_there:
             return
         if place.maximized:
@@ -111,6 +114,13 @@ class Desktop(QObject):
         else:
             window.showMinimized()
         self.tray.retranslate()
+
+    def hide(self) -> None:
+        """The window was closed but goes on in the tray; that is told once."""
+        self._window.hide()
+        if not self._told_hidden:
+            self._told_hidden = True
+            self.tray.tell("Kazeia", self._words.tr("Kazeia goes on here; quit by this icon's menu."))
 
     @property
     def hides(self) -> bool:

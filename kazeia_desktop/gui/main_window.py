@@ -406,7 +406,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.desktop.hides:
             event.ignore()
-            self.hide()
+            self.desktop.hide()
             return
         self.desktop.close()
         self.hide()

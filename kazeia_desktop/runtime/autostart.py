@@ -57,6 +57,15 @@ class DesktopFile:
         except OSError as error:
             raise _cannot(error) from error
 
+    def renew(self, start: list[str]) -> None:
+        """Kazeia may have moved: write the file anew, unless the desktop's own tool switched it off in the meantime."""
+        try:
+            there = self._file.read_text("utf-8", "replace") if self._file.exists() else ""
+        except OSError as error:
+            raise _cannot(error) from error
+        if not any(off in there for off in ("Hidden=true", "X-GNOME-Autostart-enabled=false")):
+            self.set(True, start)
+
 
 class Registry:
     """The Run key of the current user."""
@@ -85,6 +94,18 @@ def start_at_login(enabled: bool) -> None:
         Registry(_WindowsRunKey()).set(enabled, command())
     else:
         DesktopFile().set(enabled, command())
+
+
+def renew() -> None:
+    """At a start with the setting on: what starts with the session is this Kazeia.
+
+    Raises:
+        SettingsError: the system does not allow it.
+    """
+    if sys.platform == "win32":
+        start_at_login(True)
+    else:
+        DesktopFile().renew(command())
 
 
 def _cannot(error: OSError) -> SettingsError:

@@ -77,6 +77,9 @@ def test_closing_hides_where_it_is_wanted_and_the_menu_quits(opened: Opener, a_t
     tray = one.window.desktop.tray
     one.window.close()
     assert not one.window.isVisible() and not one.engine.called("close")
+    one.window.desktop.show_window(True)
+    one.window.close()
+    assert [text for _, text in a_tray] == ["Kazeia continue ici\u202f; le menu de cette icône quitte."]  # once
     tray.retranslate()
     assert tray.shown.text() == "Montrer la fenêtre"
     tray.shown.trigger()

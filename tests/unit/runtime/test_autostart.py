@@ -48,6 +48,16 @@ def test_the_file_comes_and_goes(tmp_path: Path) -> None:
     assert list((tmp_path / "autostart").iterdir()) == []
 
 
+def test_a_moved_kazeia_is_written_anew_unless_the_desktop_switched_it_off(tmp_path: Path) -> None:
+    entry, file = DesktopFile(tmp_path), tmp_path / "kazeia.desktop"
+    entry.renew(["/old/python"])
+    entry.renew(["/new/python"])
+    assert exec_line(tmp_path) == "/new/python"
+    file.write_text(file.read_text().replace("enabled=true", "enabled=false"))
+    entry.renew(["/newer/python"])
+    assert exec_line(tmp_path) == "/new/python"
+
+
 def test_words_are_quoted_as_the_specification_says(tmp_path: Path) -> None:
     DesktopFile(tmp_path).set(True, ["/opt/my apps/python", "100%", 'a"b'])
     line = exec_line(tmp_path).replace("\\\\", "\\")  # a string value's own escapes
