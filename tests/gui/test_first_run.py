@@ -206,11 +206,14 @@ def test_the_first_exchange_closes_into_the_conversation(opened: Opener, paths: 
 def test_missing_models_are_told_by_the_page_and_not_by_the_banner(opened: Opener) -> None:
     one, page = shown(opened, missing())
     one.settle()
-    assert not one.window.banner.isVisible()
+    assert not one.window.banner.isVisible() and not one.window.presence.isVisible()
     page.show_step(4)
+    assert one.window.presence.isVisible()
     one.until(page.words_step.to_models.isVisible)
     page.words_step.to_models.click()
-    assert page.at == 1
+    assert page.at == 1 and not one.window.presence.isVisible()
+    one.window.show_conversation()
+    assert one.window.presence.isVisible()
 
 
 def test_everything_has_a_name_in_both_languages(opened: Opener) -> None:

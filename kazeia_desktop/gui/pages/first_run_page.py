@@ -15,6 +15,7 @@ from kazeia_desktop.gui.first_run.models_step import ModelsStep
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.first_run.welcome_step import WelcomeStep
 from kazeia_desktop.gui.pages.page import Page, PageContext
+from kazeia_desktop.gui.presence_bar import PresenceBar
 from kazeia_desktop.gui.theme import GRID, Tokens
 
 _WIDEST = 760
@@ -62,6 +63,7 @@ class FirstRunPage(Page):
         self.next.clicked.connect(self.go_on)
         self.words_step.models_wanted.connect(lambda: self.show_step(1))
         context.bridge.failed.connect(self._failed)
+        context.bridge.state_changed.connect(self._state_changed)
         self.dress(tokens)
         self.retranslate()
 
@@ -86,6 +88,7 @@ class FirstRunPage(Page):
         if self._entered:
             self._entered = False
             self.step.leave()
+        self._show_presence()
 
     def show_step(self, number: int) -> None:
         """Show a step of `steps`."""
@@ -97,6 +100,7 @@ class FirstRunPage(Page):
         self.step.show()
         self.step.enter()
         self._refresh()
+        self._show_presence()
         self.scroll_area.verticalScrollBar().setValue(0)
         self.next.setFocus()
 
@@ -118,11 +122,22 @@ class FirstRunPage(Page):
         if self.isVisible() and failed.action == "models":
             self._dismiss()
 
+    def _state_changed(self, _state: object) -> None:
+        if self._entered:
+            self._show_presence()
+
     def _dismiss(self) -> None:
         """That models are missing is what this page is about: no banner says it again."""
         banner = self.window().findChild(ErrorBanner)
         if banner is not None and banner.error is not None and banner.error.action == "models":
             banner.dismiss()
+
+    def _show_presence(self) -> None:
+        """Without an engine there is nothing to stop or to write to before the last step, only a red word."""
+        presence = self.window().findChild(PresenceBar)
+        if presence is not None:
+            alone = self._entered and self.context.bridge.engine is None and self.step is not self.words_step
+            presence.setVisible(not alone)
 
     def _refresh(self) -> None:
         tr = self.context.words.tr
