@@ -68,6 +68,9 @@ SHOTS = (
     Shot("settings", "dark", "en", width=1280),
     Shot("speaking", "light", scale=2),
     Shot("speaking", "light", width=800, height=1100),
+    Shot("compare", "light", width=1280, height=1400),
+    Shot("compare", "dark", "en", width=1280, height=800),
+    Shot("compare", "light", width=800, height=1100),
     Shot("presets", "light", width=1280),
     Shot("presets", "dark", "en", width=1280),
     Shot("presets", "dark", width=800, height=1100),
@@ -78,6 +81,12 @@ SHOTS = (
     Shot("activity", "light", scale=2),
     Shot("log", "dark", width=1280, height=800),
     Shot("log", "light", "en", width=800, height=1100),
+    Shot("messages", "light", width=1280, height=800),
+    Shot("messages", "dark", "en", width=1280, height=800),
+    Shot("messages", "light", width=800, height=1100),
+    Shot("find", "dark", width=1280, height=800),
+    Shot("find", "light", "en", width=800, height=1100),
+    Shot("edit", "light", width=1280, height=800),
     Shot("conversations", "light", width=1280, height=800),
     Shot("conversations", "dark", "en", width=1280, height=800),
     Shot("conversations", "light", width=800, height=1100),
@@ -431,6 +440,93 @@ def scene_continue(window, host, let, shot) -> None:  # noqa: ANN001
     _keep(window, shot)
     _begin(window, host, let)
     window.body.open_sidebar(True)
+
+
+WRITTEN = {
+    "fr": (
+        "Écris-moi un petit programme qui compte les mots.",
+        "Voici comment faire **en trois étapes**\u202f:\n\n1. Lire le fichier avec `open`.\n2. Séparer les mots.\n"
+        "3. Compter\u202f:\n   - chaque mot une fois,\n   - sans les accents.\n\n```python\n"
+        "from collections import Counter\n\nwords = open('texte.txt').read().split()\nprint(Counter(words).most_common(5))\n```\n\n"
+        "Voulez-vous que j'explique `Counter`\u202f?",
+        "mots",
+    ),
+    "en": (
+        "Write me a small program that counts words.",
+        "Here is how, **in three steps**:\n\n1. Read the file with `open`.\n2. Split the words.\n3. Count:\n"
+        "   - each word once,\n   - without accents.\n\n```python\nfrom collections import Counter\n"
+        "\nwords = open('text.txt').read().split()\nprint(Counter(words).most_common(5))\n```\n\n"
+        "Shall I explain `Counter`?",
+        "words",
+    ),
+}
+
+
+def scene_messages(window, host, let, shot) -> None:  # noqa: ANN001
+    """Rendered text, the chips with their breakdown, and what can be done with a message."""
+    _begin(window, host, let)
+    question, answer, _ = WRITTEN[shot.language]
+    host.engine.exchange(*_texts(shot))
+    host.engine.exchange(question, answer)
+    let(0.3)
+    chat = window.chat
+    chat.bubbles[-1].chip.setChecked(True)
+    if shot.width > 1000:
+        window.messages.tools._bubble = chat.bubbles[-1]
+        chat.bubbles[-1].underMouse = lambda: True
+    chat.follow()
+    let(0.2)
+
+
+def scene_find(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    question, answer, wanted = WRITTEN[shot.language]
+    host.engine.exchange(question, answer)
+    let(0.2)
+    window.messages.find.open_bar()
+    window.messages.find.field.setText(wanted)
+    let(0.5)
+
+
+def scene_edit(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.message_actions import Action
+
+    _begin(window, host, let)
+    question, answer, _ = WRITTEN[shot.language]
+    host.engine.exchange(question, answer)
+    let(0.2)
+    window.messages.do(Action.EDIT, 0)
+
+
+def scene_compare(window, host, let, shot) -> None:  # noqa: ANN001
+    import numpy as np
+
+    from kazeia_desktop.gui.compare.work import Pair, outline
+    from kazeia_desktop.pipeline.comparing import Spoken
+    from kazeia_desktop.tts.base import SpeechFigures
+
+    def spoken(name, first_ms, rtf, figures, load_ms, phase):  # noqa: ANN001, ANN202
+        at = np.arange(60_000) / 24_000
+        sound = (np.sin(at * 700) * np.abs(np.sin(at * 5 + phase)) * np.exp(-at / 3)).astype(np.float32)
+        return Spoken(name, sound, 24_000, load_ms, first_ms, rtf, figures, None)
+
+    _begin(window, host, let)
+    window.show_page("compare")
+    let(0.3)
+    page = window.page
+    own = SpeechFigures(31, 0.93, 30.0, 24.5, 19.0, 0)
+    sides = (
+        spoken("Qwen3-TTS 0.6B, vivian", 310.0, 0.93, own, 1420.0, 0.0),
+        spoken("Kokoro, ff_siwis", 240.0, 0.31, None, 610.0, 0.6),
+    )
+    page._made(Pair(sides, (outline(sides[0], 1.0), outline(sides[1], 1.0)), None))
+    for _ in range(4):
+        page.blind.like_x.click()
+    page.blind.reveal.click()
+    let(0.3)
+    if shot.width < 1000 or shot.language == "en":
+        bar = page.scroll_area.verticalScrollBar()
+        bar.setValue(bar.maximum())
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ class Bubble(QFrame):
         self._words = words
         self._tokens = tokens
         self._width = 480
+        self._made = False
         self._marks: tuple[tuple[int, int], ...] = ()
         self._current_mark = -1
         self.editor: MessageEditor | None = None
@@ -94,6 +95,8 @@ class Bubble(QFrame):
         box.addSpacing(GRID // 2)
         self.dress(tokens)
         self.retranslate()
+        self._made = True
+        self.show_message()
 
     def bind(self, message: Message) -> None:
         """Draw another message of the same speaker from now on."""
@@ -156,6 +159,8 @@ class Bubble(QFrame):
 
     def show_message(self) -> None:
         """Draw the message as it is now."""
+        if not self._made:
+            return
         message, tr = self.message, self._words.tr
         self._draw_text()
         who = tr("You") if message.speaker is Speaker.USER else "Kazeia"
@@ -250,8 +255,8 @@ class Bubble(QFrame):
         self.editor.sent.connect(self._sent)
         self.editor.grown.connect(self._editor_grown)
         self._said.insertWidget(2, self.editor)
-        self._lay_out()
         self.editor.show()
+        self._lay_out()
         self.resized.emit()
         self.editor.field.setFocus()
 
@@ -259,13 +264,16 @@ class Bubble(QFrame):
         """The message stays as it was."""
         if self.editor is None:
             return
+        focus = QApplication.focusWidget()
+        had_focus = focus is not None and self.editor.isAncestorOf(focus)
         editor, self.editor = self.editor, None
         editor.hide()
         editor.deleteLater()
         self._said.removeWidget(editor)
         self._lay_out()
         self.resized.emit()
-        self.text.setFocus()
+        if had_focus:
+            self.text.setFocus()
 
     def _sent(self, text: str) -> None:
         self.end_edit()

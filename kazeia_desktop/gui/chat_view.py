@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPalette, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QPushButton, QScroller, QWidget
 
 from kazeia_desktop.gui import icons
@@ -29,9 +29,13 @@ _MARGIN: Final = 2 * GRID
 _GAP: Final = GRID + GRID // 2
 _BEYOND_PX: Final = 160
 """Bubbles exist so far outside of what is seen: the Tab key finds the next one, a wheel's step needs no new one."""
-_POOLED: Final = 24
+_POOLED: Final = 6
+_WARM: Final = 3
+_WARM_MS: Final = 40
+"""So many bubbles of each speaker are made before they are needed, one at a time: making one takes milliseconds."""
 _AROUND_PX: Final = 52
 """Height of a bubble beside its lines, for the estimate."""
+_CHIPS_PX: Final = 26
 _DRAW_S: Final = 0.033
 """A reply that grows is drawn at most so often, and takes at most a sixth of the time."""
 
@@ -56,6 +60,7 @@ class ChatView(QAbstractScrollArea):
         self._heights = Heights()
         self._measured = bytearray()
         self._widths = (0, False)  # of bubbles, whether for fingers
+        self._columns = 60  # characters in a line, about
         self._following = True
         self._anchor = (0, 0)  # a row, and where its top is in the viewport
         self._placing = False
@@ -69,6 +74,7 @@ class ChatView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setObjectName("chatContent")
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Window)  # a style sheet does not reach a viewport
         QScroller.grabGesture(self.viewport(), QScroller.ScrollerGestureType.TouchGesture)
 
         self.welcome = Welcome(words, tokens)
@@ -78,6 +84,9 @@ class ChatView(QAbstractScrollArea):
         self.to_end.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.to_end.clicked.connect(self.follow)
         self.to_end.hide()
+        self._warm = QTimer(self)
+        self._warm.setInterval(_WARM_MS)
+        self._warm.timeout.connect(self._make_one)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self._draw_stale)
@@ -169,10 +178,9 @@ class ChatView(QAbstractScrollArea):
         height = self._heights[row] - _GAP
         top = view // 3 if height * part < view // 2 else round(view // 2 - height * part)
         bubble = self._shown.get(row)
-        if bubble is not None and bubble.y() >= 0 and bubble.geometry().bottom() <= view and not part:
-            return
-        self._anchor = (row, top)
-        self._place()
+        if part or bubble is None or bubble.y() < 0 or bubble.geometry().bottom() > view:
+            self._anchor = (row, top)
+            self._place()
         self._take_following()
 
     def _scrolled(self, value: int) -> None:
@@ -213,11 +221,11 @@ class ChatView(QAbstractScrollArea):
         self._place()
 
     def _removed(self, _parent: QModelIndex, first: int, last: int) -> None:
-        for row in range(first, last + 1):
-            bubble = self._shown.pop(row, None)
-            if bubble is not None:
-                bubble.end_edit()
-                self._give_back(bubble)
+        self._placing = True  # what loses the keyboard or its editor must not ask for rows that are gone
+        if (focused := self.focused_row()) is not None and first <= focused <= last:
+            self.setFocus()
+        for row in [row for row in self._shown if first <= row <= last]:
+            self._give_back(self._shown.pop(row))
         n = last - first + 1
         self._shown = {row - n if row > last else row: bubble for row, bubble in self._shown.items()}
         self._stale = {row - n if row > last else row for row in self._stale if not first <= row <= last}
@@ -226,6 +234,7 @@ class ChatView(QAbstractScrollArea):
         row, top = self._anchor
         self._anchor = (row - n if row > last else min(row, max(0, first - 1)), top)
         self.set_marks({}, (-1, -1))
+        self._placing = False
         self._place()
 
     def _changed(self, top: Index, bottom: Index) -> None:
@@ -261,14 +270,17 @@ class ChatView(QAbstractScrollArea):
         self._draw_cost_s = self._drawn_s - started_s
 
     def _rebuild(self) -> None:
+        self._placing = True
+        if self.focused_row() is not None:
+            self.setFocus()
         for bubble in self._shown.values():
-            bubble.end_edit()
             self._give_back(bubble)
         self._shown.clear()
         self._stale.clear()
         self._marks, self._mark = {}, (-1, -1)
         self._following = True
         self._estimate_all()
+        self._placing = False
         self._place()
 
     # Geometry: one centred column of at most 72 characters
@@ -281,14 +293,18 @@ class ChatView(QAbstractScrollArea):
         return max(160, self._column_width() - min(8 * GRID, self._column_width() // 8))
 
     def _estimate(self, message: Message) -> int:
-        columns = max(12, (self._widths[0] - 70) // max(1, self.fontMetrics().averageCharWidth()))
-        lines = 1 + len(message.text) // columns + message.text.count("\n")
-        return _GAP + _AROUND_PX + lines * LINE_PX + (26 if message.metrics else 0)
+        lines = 1 + len(message.text) // self._columns + message.text.count("\n")
+        return _GAP + _AROUND_PX + lines * LINE_PX + (_CHIPS_PX if message.metrics else 0)
 
     def _estimate_all(self) -> None:
-        rows = range(self._transcript.rowCount())
-        self._heights.reset(self._estimate(self._transcript.message(row)) for row in rows)
-        self._measured = bytearray(len(rows))
+        """As `_estimate` for every row, in a few ms for thousands."""
+        columns = self._columns = max(12, (self._widths[0] - 70) // max(1, self.fontMetrics().averageCharWidth()))
+        beside = _GAP + _AROUND_PX + LINE_PX
+        self._heights.reset(
+            beside + LINE_PX * (len(one.text) // columns + one.text.count("\n")) + (_CHIPS_PX if one.metrics else 0)
+            for one in self._transcript.messages
+        )
+        self._measured = bytearray(len(self._heights))
 
     def _remeasure(self) -> None:
         """Another style, width or language: nothing that was measured still counts."""
@@ -302,10 +318,13 @@ class ChatView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         widths = (self._bubble_width(), self.window().width() < NARROW_PX)
+        self.welcome.setGeometry(self.viewport().rect())
+        if widths[1] != self._widths[1] and self._widths[0]:
+            self._again.start()  # the window is being styled anew: not both in one go
+            return
         if widths != self._widths:
             self._widths = widths
             self._estimate_all()
-        self.welcome.setGeometry(self.viewport().rect())
         self._place()
 
     def _top(self, row: int) -> int:
@@ -335,10 +354,10 @@ class ChatView(QAbstractScrollArea):
             row, top = self._anchor
             value = most if self._following or not n else max(0, min(most, self._top(min(row, n - 1)) - top))
             wanted = self._rows_around(value, view) if n else range(0)
+            for gone in [row for row in self._shown if row not in wanted and not self._shown[row].busy]:
+                self._give_back(self._shown.pop(gone))
             if not self._measure(wanted):
                 break
-        for gone in [row for row in self._shown if row not in wanted and not self._shown[row].busy]:
-            self._give_back(self._shown.pop(gone))
         bar.setPageStep(view)
         bar.setRange(0, most)
         bar.setValue(value)
@@ -395,6 +414,9 @@ class ChatView(QAbstractScrollArea):
             bubble.set_width(*self._widths)
             bubble.bind(message)
             return bubble
+        return self._new_bubble(message)
+
+    def _new_bubble(self, message: Message) -> Bubble:
         bubble = Bubble(message, self._words, self._tokens, self.viewport())
         bubble.menu_wanted.connect(lambda place: self._of(bubble, lambda row: self.menu_wanted.emit(row, place)))
         bubble.edited.connect(lambda text: self._of(bubble, lambda row: self.edited.emit(row, text)))
@@ -402,6 +424,21 @@ class ChatView(QAbstractScrollArea):
         bubble.pointed.connect(lambda there: self.pointed.emit(bubble, there))
         bubble.set_width(*self._widths)
         return bubble
+
+    def _make_one(self) -> None:
+        """A bubble for the pool, while there are few."""
+        for speaker, pool in self._pool.items():
+            there = len(pool) + sum(bubble.message.speaker is speaker for bubble in self._shown.values())
+            if there < _WARM:
+                bubble = self._new_bubble(Message(0, speaker, "…"))
+                bubble.hide()
+                pool.append(bubble)
+                return
+        self._warm.stop()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._warm.start()
 
     def _of(self, bubble: Bubble, act: Callable[[int], object]) -> None:
         row = self.row_of(bubble)
@@ -419,6 +456,7 @@ class ChatView(QAbstractScrollArea):
             self._place()
 
     def _give_back(self, bubble: Bubble) -> None:
+        bubble.end_edit()
         bubble.hide()
         pool = self._pool[bubble.message.speaker]
         if len(pool) < _POOLED:
@@ -427,6 +465,10 @@ class ChatView(QAbstractScrollArea):
             bubble.deleteLater()
 
     # Searching
+
+    def set_top_room(self, px: int) -> None:
+        """Leave so many px above the conversation to the search."""
+        self.setViewportMargins(0, px, 0, 0)
 
     def set_marks(self, marks: Mapping[int, tuple[tuple[int, int], ...]], current: tuple[int, int]) -> None:
         """Places that were searched: row -> (start, end) of each; current: row and number of the one that is shown."""
@@ -465,7 +507,7 @@ class ChatView(QAbstractScrollArea):
         """Tab: what gets the keyboard is scrolled into view."""
         moved = super().focusNextPrevChild(next)
         row = self.focused_row()
-        if row is not None:
+        if row is not None and not self._placing:
             self.reveal(row)
         return moved
 

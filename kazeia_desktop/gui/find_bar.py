@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButto
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.chat_view import ChatView
-from kazeia_desktop.gui.message_search import MessageSearch
+from kazeia_desktop.gui.message_search import MOST_FOUND, MessageSearch
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.transcript import Transcript
 from kazeia_desktop.gui.words import Words
@@ -91,6 +91,7 @@ class FindBar(QFrame):
         self.show()
         self.raise_()
         self._move()
+        self._chat.set_top_room(self.height() + GRID)
         self.field.selectAll()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._look()
@@ -100,6 +101,7 @@ class FindBar(QFrame):
         self._typing.stop()
         self.search.look_for("")
         self.hide()
+        self._chat.set_top_room(0)
         self._chat.setFocus()
 
     def step(self, step: int) -> None:
@@ -151,7 +153,8 @@ class FindBar(QFrame):
         if not self.field.text().strip():
             told = ""
         elif self._places:
-            told = tr("{number} of {total}", number=self._at + 1, total=len(self._places))
+            more = "+" if len(self._places) >= MOST_FOUND else ""
+            told = tr("{number} of {total}", number=self._at + 1, total=f"{len(self._places)}{more}")
         else:
             told = tr("no match") if self.search.done else "…"
         self.count.setText(told)

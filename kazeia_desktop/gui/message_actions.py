@@ -129,7 +129,7 @@ class MessageTools(QFrame):
             self.hide()
             return
         self.adjustSize()
-        x = bubble.geometry().right() - self.width() - 8
+        x = bubble.x() + bubble.more.x() - self.width() - 4
         self.move(max(0, x), max(0, bubble.y() - self.height() // 2))
         self.show()
         self.raise_()

@@ -67,10 +67,9 @@ class LatencyChips(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        font = self.font()
-        font.setPixelSize(SMALL_PX)
-        self.setFont(font)
-        self._metrics = QFontMetricsF(font)
+        self._small = self.font()
+        self._small.setPixelSize(SMALL_PX)
+        self._metrics = QFontMetricsF(self._small)
 
     def dress(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -132,6 +131,7 @@ class LatencyChips(QAbstractButton):
             return
         tokens = self._tokens
         painter = QPainter(self)
+        painter.setFont(self._small)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         lively = self.underMouse() or self.isChecked()
         x, y = 1.0, (self.height() - _CHIP_PX) / 2

@@ -1,6 +1,7 @@
 """Where each of many rows begins, when their heights become known one by one."""
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 
 class Heights:
@@ -12,11 +13,8 @@ class Heights:
     def reset(self, heights: Iterable[int]) -> None:
         """All rows anew."""
         self._rows = list(heights)
-        self._tree = [0, *self._rows]
-        for at in range(1, len(self._tree)):
-            above = at + (at & -at)
-            if above < len(self._tree):
-                self._tree[above] += self._tree[at]
+        sums = list(accumulate(self._rows, initial=0))
+        self._tree = [total - sums[at & (at - 1)] for at, total in enumerate(sums)]
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -25,6 +25,8 @@ _ITEM: Final = re.compile(r"([ \t]*)(?:([-*+•])|(\d{1,3})[.)])(?:[ \t]+|$)")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\((https?://[^\s()<>\"]{1,500})\)")
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"«»]{1,500}[^\s<>\"«».,;:!?)\]]")
 _LONE: Final = re.compile(r"(?:\*{1,2}|_{1,2}|`{1,2}|\[[^\]\n]{0,80})$")
+_LONGEST_EMPHASIS: Final = 300
+"""What stands out is never longer; so many signs that never close cost no more than a glance each."""
 _STOPS: Final = re.compile(r"[`*_\[\\]|https?://")
 
 
@@ -184,13 +186,13 @@ def _emphasis(text: str, at: int, end: int, style: Style, growing: bool) -> tupl
         return None
     if n == 1 and sign == "*" and before.isalnum():
         return None  # 2*3
-    close = inner
-    while (close := text.find(sign * n, close, end)) >= 0:
+    close, limit = inner, min(end, inner + _LONGEST_EMPHASIS)
+    while (close := text.find(sign * n, close, limit)) >= 0:
         after = text[close + n] if close + n < end else " "
         if not text[close - 1].isspace() and after != sign and not (sign == "_" and after.isalnum()):
             break
         close += n
-    if close < 0 and not (growing and n == 2):
+    if close < 0 and not (growing and n == 2 and limit == end):
         return None
     stop = end if close < 0 else close
     more = Style.BOLD if n == 2 else Style.ITALIC

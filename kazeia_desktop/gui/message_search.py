@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from kazeia_desktop.gui.transcript import Transcript
 
 _SLICE_S: Final = 0.006
-_MOST: Final = 2000
+MOST_FOUND: Final = 2000
 """Places that are counted; who finds more writes more."""
 
 
@@ -83,7 +83,7 @@ class MessageSearch(QObject):
     def _go_on(self) -> None:
         until = self._now() + _SLICE_S
         self._row = min(self._row, self._transcript.rowCount() - 1)
-        while self._row >= 0 and self._n < _MOST:
+        while self._row >= 0 and self._n < MOST_FOUND:
             found = places(self._transcript.message(self._row).text, self._wanted)
             if found:
                 self.marks[self._row] = found
@@ -91,7 +91,7 @@ class MessageSearch(QObject):
             self._row -= 1
             if self._now() >= until:
                 break
-        if self._row < 0 or self._n >= _MOST:
+        if self._row < 0 or self._n >= MOST_FOUND:
             self.done = True
             self._timer.stop()
         self.changed.emit()

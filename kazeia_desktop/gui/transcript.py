@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -15,6 +16,9 @@ Index = QModelIndex | QPersistentModelIndex
 
 _NOT_YET: Final = sys.maxsize
 """The turn of what is being said now: it gets its id when the user pauses."""
+
+
+_NO_METRICS: Final[Mapping[str, float | None]] = MappingProxyType({})
 
 
 class Speaker(StrEnum):
@@ -38,7 +42,7 @@ class Message:
     text: str = ""
     settled: int = 0
     ended: str = ""
-    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    metrics: Mapping[str, float | None] = field(default_factory=lambda: _NO_METRICS)
     hearing: bool = False
     replayed: bool = False
     opened: bool = False
@@ -63,6 +67,11 @@ class Transcript(QAbstractListModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return self._messages[index.row()].text
         return None
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All of them, oldest first."""
+        return self._messages
 
     def message(self, row: int) -> Message:
         return self._messages[row]
