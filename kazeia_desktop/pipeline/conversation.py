@@ -42,6 +42,9 @@ _COMMANDS: Final = 64
 """What may wait for the language model, while it is loaded anew for example, before whoever asks waits too."""
 _ECHO_TAIL_S: Final = 1.5
 """Own speech heard back arrives while it plays or shortly after."""
+_LEAD_S: Final = 2.0
+_LEAD_WAIT_S: Final = 4.0
+_POLL_S: Final = 0.05
 _MAX_RESTARTS: Final = 3
 
 
@@ -327,6 +330,18 @@ class Conversation:
                 else:
                     self._speak.apply(settings.tts)
 
+    def _let_sound_lead(self) -> None:
+        """Loading takes a core for half a second or more: better when that much is made ahead. Not waited for long."""
+        sink, voice, turn = self._parts.sink, self._speak.synthesizer, self._desk.current
+        if sink is None or voice is None or turn is None:
+            return
+        deadline = time.monotonic() + _LEAD_WAIT_S
+        while time.monotonic() < deadline and not self._closed:
+            heard = sink.heard(turn.id)
+            ahead = sum(part.total_samples - part.played_samples for part in heard)
+            if not heard or ahead >= _LEAD_S * voice.sample_rate_hz or turn.cancel.wait(_POLL_S):
+                return
+
     def _other_voice(self, old: Settings, new: Settings) -> bool:
         """Whether what speaks cannot speak as `new` says: another engine, model, or number of threads."""
         voices = old.tts.voice != new.tts.voice
@@ -345,6 +360,7 @@ class Conversation:
         """
         reload = self._voices.reload()
         if self._parts.makers.room_for_two(settings) and reload.is_needed():
+            self._let_sound_lead()
             try:
                 made = reload.make()
             except KazeiaError as error:

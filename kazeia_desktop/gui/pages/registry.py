@@ -42,10 +42,17 @@ def _first_run(context: PageContext, tokens: Tokens) -> Page:
     return FirstRunPage(context, tokens)
 
 
+def _compare(context: PageContext, tokens: Tokens) -> Page:
+    from kazeia_desktop.gui.pages.compare_page import ComparePage
+
+    return ComparePage(context, tokens)
+
+
 PAGES: Final[tuple[Entry, ...]] = (
     Entry("activity", lambda words: words.tr("Activity"), _activity),
     Entry("voices", lambda words: words.tr("Voices"), _voices),
     Entry("models", lambda words: words.tr("Models"), _models),
+    Entry("compare", lambda words: words.tr("Compare voices"), _compare),
     Entry("first-run", lambda words: words.tr("First steps"), _first_run),
 )
 
