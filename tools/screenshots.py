@@ -6,8 +6,10 @@ Each picture is taken in a process of its own, because scale and theme are chose
 """
 
 import argparse
+import atexit
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,6 +99,18 @@ SHOTS = (
     Shot("private", "light", width=1280, height=800),
     Shot("facts", "dark", width=1280, height=800),
     Shot("continue", "light", width=1280, height=800),
+    Shot("voices", "light", width=1280, height=800),
+    Shot("voices", "dark", "en", width=800, height=1100),
+    Shot("voice_add", "light", width=1280, height=800),
+    Shot("voice_add", "dark", "en", width=800, height=1100),
+    Shot("models", "light", width=1280, height=800),
+    Shot("models", "dark", "en", width=800, height=1100),
+    Shot("first_run_welcome", "light", width=1280, height=800),
+    Shot("first_run_models", "light", width=1280, height=800),
+    Shot("first_run_models", "dark", "en", width=800, height=1100),
+    Shot("first_run_microphone", "light", width=1280, height=800, scale=2),
+    Shot("first_run_loudspeaker", "dark", "en", width=800, height=1100),
+    Shot("first_run_words", "light", width=1280, height=800),
 )
 
 
@@ -527,6 +541,174 @@ def scene_compare(window, host, let, shot) -> None:  # noqa: ANN001
     if shot.width < 1000 or shot.language == "en":
         bar = page.scroll_area.verticalScrollBar()
         bar.setValue(bar.maximum())
+
+
+def _home_with_models(window) -> Path:  # noqa: ANN001
+    """A folder of its own in which the starter set seems to be there; the files are empty but as long as they are."""
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.paths import Paths
+
+    home = Path(tempfile.mkdtemp(prefix="kazeia-shot-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    paths = Paths(home / "config", home / "data", home / "cache", home / "logs")
+    for entry in Catalog.load():
+        if entry.starter:
+            for file in entry.files:
+                place = paths.models_dir / entry.name / file.name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("wb") as stream:
+                    stream.truncate(file.bytes or 0)
+    object.__setattr__(window._context, "paths", paths)
+    return home
+
+
+def _add_own_voice(window) -> None:  # noqa: ANN001
+    from kazeia_desktop.tts.voice_learning import encoder_for
+    from kazeia_desktop.tts.voice_store import VoiceStore
+    from tests.fakes.speaker_network import voice_like, write_model
+
+    paths = window._context.paths
+    write_model(paths.models_dir / "qwen3-tts-0.6b-q8_0", "Qwen3-TTS-12Hz-0.6B-Base")
+    encoder, model = encoder_for(paths, window._context.settings())
+    consents = (
+        ("Jeanne", "Jeanne Morvan, 12 novembre 2026, par écrit"),
+        ("Papi", "Yves Morvan, 14 novembre 2026, de vive voix"),
+    )
+    for name, consent in consents:
+        VoiceStore.of(paths).add(name, voice_like(9.4), consent, encoder, model, source=f"{name.lower()}.flac")
+
+
+def scene_voices(window, host, let, shot) -> None:  # noqa: ANN001
+    _home_with_models(window)
+    _add_own_voice(window)
+    _begin(window, host, let)
+    window.change_all({"tts.engine": "qwen3", "tts.voice": "Jeanne"})
+    window.show_page("voices")
+    while window.page.listing is None:
+        let(0.05)
+    if shot.theme == "dark":
+        row = window.page.row_of("Papi")
+        row.delete.click()
+        let(0.2)
+        bar = window.page.scroll_area.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+
+def scene_voice_add(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.voices import work
+    from tests.fakes.speaker_network import voice_like
+
+    _home_with_models(window)
+    _add_own_voice(window)
+    _begin(window, host, let)
+    window.show_page("voices")
+    while window.page.listing is None:
+        let(0.05)
+    page = window.page
+    page.add_button.click()
+    let(0.3)
+    if shot.theme == "dark":
+        from kazeia_desktop.audio.recorder import Heard
+        from kazeia_desktop.runtime.cancel import CancelToken
+
+        part = page.add.record
+        part._job = host  # as if it recorded
+        part._finish = CancelToken()
+        part._progressed(Heard("Micro", 7.4, 0.08, 0.6, False))
+        part._job = None
+        part._give_back = lambda: None
+        part.level.show()
+    else:
+        page.add._taken(work.judge(voice_like(9.4), "jeanne.flac"))
+        page.add.name.setText("Louise")
+        page.add.who.setText("Louise Morvan")
+        page.add.agreed.setChecked(True)
+
+
+def scene_models(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.models.queue import ModelQueue, Phase, Task, Verb
+    from kazeia_desktop.models.fetch import Progress
+
+    _home_with_models(window)
+    _add_own_voice(window)
+    _begin(window, host, let)
+    window.show_page("models")
+    page = window.page
+    while page.listing is None:
+        let(0.05)
+    queue = ModelQueue.of(window._context)
+    for key, phase, done in (("qwen3-4b-instruct", Phase.RUNNING, 0.41), ("whisper-small", Phase.PAUSED, 0.7)):
+        item = page.listing.item(key)
+        total = item.size or 0
+        news = Progress(key, "", round(done * total), total, 11_400_000.0, (1 - done) * total / 11.4e6)
+        queue._tasks[key] = Task(key, Verb.GET, item.title, lambda *_: None, phase, news)
+    queue._tasks["whisper-large-v3-turbo"] = Task("whisper-large-v3-turbo", Verb.GET, "", lambda *_: None)
+    page._fill()
+    bar = page.scroll_area.verticalScrollBar()
+    let(0.3)
+    bar.setValue(bar.maximum() // 2 if shot.width < 900 else 0)
+    queue._tasks.clear()
+
+
+def _first_run(window, host, let, at: int) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.voices.device_choice import DeviceChoice
+
+    DeviceChoice._list = lambda *_: ("Micro USB", "Casque")
+    window.show_page("first-run")
+    window.page.show_step(at)
+    let(0.4)
+
+
+def scene_first_run_welcome(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_missing(window, host, let, shot)
+    _first_run(window, host, let, 0)
+
+
+def scene_first_run_models(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.models.queue import ModelQueue, Phase, Task, Verb
+    from kazeia_desktop.models.fetch import Progress
+
+    home = _home_with_models(window)
+    shutil.rmtree(home / "data" / "models" / "qwen2.5-coder-0.5b")
+    shutil.rmtree(home / "data" / "models" / "whisper-base")
+    scene_missing(window, host, let, shot)
+    _first_run(window, host, let, 1)
+    step, queue = window.page.models, ModelQueue.of(window._context)
+    step._chosen = "starter"
+    news = Progress("whisper-base", "", 60_000_000, 147_000_000, 11_400_000.0, 8.0)
+    queue._tasks["whisper-base"] = Task("whisper-base", Verb.GET, "Whisper base", lambda *_: None, Phase.RUNNING, news)
+    queue._tasks["qwen2.5-coder-0.5b"] = Task("qwen2.5-coder-0.5b", Verb.GET, "Qwen2.5", lambda *_: None)
+    step._refresh()
+    let(0.2)
+    queue._tasks.clear()
+
+
+def scene_first_run_microphone(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.audio import recorder
+
+    def record(device, longest_s, finish, cancel, report, keep) -> None:  # noqa: ANN001
+        while not cancel.wait(0.02):
+            report(recorder.Heard(device, 1.0, 0.07, 0.3, False))
+        cancel.raise_if_set()
+
+    recorder.record = record
+    _begin(window, host, let)
+    _first_run(window, host, let, 2)
+
+
+def scene_first_run_loudspeaker(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    _first_run(window, host, let, 3)
+    window.page.steps[3]._played = True
+    window.page.steps[3]._refresh()
+
+
+def scene_first_run_words(window, host, let, shot) -> None:  # noqa: ANN001
+    _begin(window, host, let)
+    _first_run(window, host, let, 4)
+
+
+# end of the scenes of voices and models
 
 
 if __name__ == "__main__":
