@@ -461,7 +461,8 @@ WRITTEN = {
         "Écris-moi un petit programme qui compte les mots.",
         "Voici comment faire **en trois étapes**\u202f:\n\n1. Lire le fichier avec `open`.\n2. Séparer les mots.\n"
         "3. Compter\u202f:\n   - chaque mot une fois,\n   - sans les accents.\n\n```python\n"
-        "from collections import Counter\n\nwords = open('texte.txt').read().split()\nprint(Counter(words).most_common(5))\n```\n\n"
+        "from collections import Counter\n\nwords = open('texte.txt').read().split()\n"
+        "print(Counter(words).most_common(5))\n```\n\n"
         "Voulez-vous que j'explique `Counter`\u202f?",
         "mots",
     ),

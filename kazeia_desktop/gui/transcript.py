@@ -166,7 +166,9 @@ class Transcript(QAbstractListModel):
             message.text = message.text.rstrip()
             message.settled = len(message.text)
         elif self.spoken:
-            message.settled = end_of(message.text, reply, 0) or 0
+            whole = end_of(message.text, reply, 0)
+            # Cut within a clause, what was heard ends in a sign that is not in the text.
+            message.settled = whole or end_of(message.text, reply.rstrip("…"), 0) or 0
         self._close(message, reason)
 
     def replay_started(self, turn_id: int, of: int) -> None:

@@ -65,6 +65,7 @@ class Reviser:
                 with self._lock:
                     self._base = exchanges[0].turn_id - 1 if exchanges else self._desk.last_id
                     self._questions = {one.turn_id: one.question for one in exchanges}
+                self._audio.drop(0, self._base)
 
     def regenerate(self) -> None:
         """Answer the last question once more; its answer before is forgotten. Nothing when there is none."""

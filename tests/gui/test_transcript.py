@@ -40,6 +40,43 @@ def test_an_interrupted_reply_settles_what_was_heard_and_grows_no_more() -> None
     assert (reply.text, reply.text[: reply.settled]) == ("Un. Deux. Trois.", "Un. Deux.")
 
 
+def test_what_was_heard_within_a_clause_settles() -> None:
+    transcript = Transcript()
+    transcript.user_text(1, "Bonjour.")
+    transcript.reply_delta(1, "Bonjour à vous. Il fait beau.")
+    transcript.turn_ended(1, "Bonjour à vous. Il fait…", "interrupted", {})
+    reply = transcript.message(1)
+    assert reply.text[: reply.settled] == "Bonjour à vous. Il fait"
+
+
+def test_turns_are_removed_wherever_they_are() -> None:
+    transcript = Transcript()
+    for turn in range(1, 5):
+        transcript.user_text(turn, f"Question {turn}")
+        transcript.reply_delta(turn, f"Réponse {turn}")
+    transcript.hearing(True)
+    transcript.turns_removed(2, 2)
+    assert [m.turn_id for m in transcript.messages][:-1] == [1, 1, 3, 3, 4, 4]
+    transcript.turns_removed(9, 12)
+    transcript.turns_removed(3, 4)
+    assert texts(transcript) == [("user", "Question 1"), ("kazeia", "Réponse 1"), ("user", "")]
+    transcript.hearing(False)
+    assert transcript.last_answer == 1
+    transcript.turns_removed(1, 1)
+    assert transcript.rowCount() == 0 and transcript.last_answer is None
+
+
+def test_who_coughs_leaves_no_bubble_and_who_speaks_one() -> None:
+    transcript = Transcript()
+    transcript.hearing(True)
+    transcript.hearing(True)
+    assert transcript.rowCount() == 1 and transcript.engine_turn(transcript.message(0)) is None
+    transcript.turn_started(1, False)
+    transcript.hearing(False)
+    transcript.user_text(1, "Bonjour.")
+    assert texts(transcript) == [("user", "Bonjour.")]
+
+
 def test_nothing_understood_leaves_no_bubble() -> None:
     transcript = Transcript()
     transcript.turn_started(1, False)

@@ -133,6 +133,24 @@ def test_deleted_is_gone_from_the_disk(either: ConversationStore, file: Path) ->
         either.get(secret)
 
 
+def test_messages_are_removed_from_the_disk(either: ConversationStore, file: Path) -> None:
+    rows: list[list[int]] = [[], [], []]
+    conversation = None
+    for at, text in enumerate(("Le mot est zanzibar", "Une question", "Une autre")):
+        conversation = either.add(conversation, text, f"réponse {text}", "fr", rows[at]).result()
+    assert conversation is not None and [len(ids) for ids in rows] == [2, 2, 2]
+    either.remove([rows[0]])
+    assert [said.text for said in either.messages(conversation)][::2] == ["Une question", "Une autre"]
+    assert either.get(conversation).title == "Une question" and either.search("zanzibar") == []
+    everything = b"".join(path.read_bytes() for path in file.parent.iterdir())
+    assert b"zanzibar" not in everything
+    either.rename(conversation, "Mon titre")
+    either.remove([rows[1]])
+    assert either.get(conversation).title == "Mon titre"
+    either.remove([rows[2], rows[0], []])
+    assert either.summaries() == []
+
+
 def test_delete_all(store: ConversationStore, file: Path) -> None:
     keep(store, ("Un zanzibar", "Oui."))
     keep(store, ("Deux", "Oui."))

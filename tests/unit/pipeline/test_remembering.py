@@ -110,6 +110,21 @@ def test_deleting_takes_everything_along(home: Home, tmp_path: Path) -> None:
     assert home.memory.delete_all() == 1 and home.memory.store.summaries() == []
 
 
+def test_a_state_never_holds_what_was_deleted(home: Home) -> None:
+    home.exchange("Mon mot de passe est zanzibar", LONG)
+    home.exchange("Raconte", LONG)
+    home.memory.leave(home.session)  # type: ignore[arg-type]
+    assert len(files(home.paths.states_dir)) == 1
+    home.memory.remove(1, 1)
+    assert files(home.paths.states_dir) == []
+    home.memory.leave(home.session)  # type: ignore[arg-type]
+    assert files(home.paths.states_dir) == [], "the session still knows it"
+    del home.session.history[:2]
+    home.memory.removed()
+    home.memory.leave(home.session)  # type: ignore[arg-type]
+    assert len(files(home.paths.states_dir)) == 1
+
+
 def test_private_mode_writes_nothing_at_all(tmp_path: Path) -> None:
     home = Home(tmp_path, PrivacySettings())
     home.exchange("Un secret", LONG)
