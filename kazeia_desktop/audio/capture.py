@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,8 @@ _log = logging.getLogger(__name__)
 
 _RING_S: Final = 4.0
 _LATENCY_S: Final = 0.03
+_FRAME_S: Final = CAPTURE_FRAME_SAMPLES / CAPTURE_RATE_HZ
+_LATE_S: Final = 0.002  # what a device's blocks vary in time
 """One frame. Less makes more callbacks, and each has to wait for the interpreter's lock."""
 _FIRST_DATA_S: Final = 3.0  # a Bluetooth headset takes so long to change to its profile with a microphone
 _SILENT_DEVICE_S: Final = 1.0  # delivers nothing
@@ -30,6 +33,11 @@ _FIRST_RETRY_S: Final = 5.0
 _LAST_RETRY_S: Final = 60.0
 _QUIET_S: Final = 2.0
 _QUIET_LEVEL: Final = 0.02
+
+
+def _energy(samples: FloatArray) -> float:
+    """Sum of the squares: one pass, where a look at each sample costs several; not finite where one of them is not."""
+    return float(np.dot(samples, samples))
 
 
 class _Line:
@@ -135,9 +143,18 @@ class Capture:
                 return self._next_frame()
             if now_s >= deadline:
                 return None
-            missing_s = (CAPTURE_FRAME_SAMPLES - len(self._ready)) / CAPTURE_RATE_HZ
-            self._stopped.wait(min(max(missing_s, 0.004), 0.02, deadline - now_s))
+            self._stopped.wait(min(max(self._due_s(now_s) - now_s, 0.004), 2.5 * _FRAME_S, deadline - now_s))
         raise EOFError
+
+    def _due_s(self, now_s: float) -> float:
+        """When the frame should be whole, by when the device last brought something: waking sooner is for nothing. In a
+        quiet room two frames are awaited: that costs 32 ms at the first word, and an idle machine half its wakings.
+        """
+        missing_s = (CAPTURE_FRAME_SAMPLES - len(self._ready)) / CAPTURE_RATE_HZ
+        if now_s - self._loud_s > _QUIET_S:
+            missing_s += _FRAME_S
+        line = self._line
+        return (now_s if line is None or not line.arrived_s else line.arrived_s + _LATE_S) + missing_s
 
     def stop(self) -> None:
         self._stopped.set()
@@ -159,7 +176,7 @@ class Capture:
         samples = self._ready[:CAPTURE_FRAME_SAMPLES]
         self._ready = self._ready[CAPTURE_FRAME_SAMPLES:]
         arrived_s = self._clock() if self._line is None else self._line.arrived_s
-        if float(np.abs(samples).max()) > _QUIET_LEVEL:
+        if _energy(samples) > _QUIET_LEVEL**2 and float(np.abs(samples).max()) > _QUIET_LEVEL:
             self._loud_s = arrived_s
         return AudioFrame(samples, arrived_s - len(self._ready) / CAPTURE_RATE_HZ)
 
@@ -172,15 +189,17 @@ class Capture:
             return
         if self._n_deaths:
             self._n_deaths, self._retry_s = 0, _FIRST_RETRY_S
-        finite = np.isfinite(raw)
-        if not finite.all():
+        if not math.isfinite(_energy(raw)):
+            finite = np.isfinite(raw)
             self.bad_samples += len(raw) - int(finite.sum())
             raw[~finite] = 0.0
         if line.sound_s == 0.0 or raw.any():
             line.sound_s = self._clock()
         if line.resampler is not None:
             raw = line.resampler.push(raw)
-        self._ready = np.concatenate([self._ready, np.clip(raw, -1.0, 1.0)])
+        if not _energy(raw) <= 1.0:  # else no sample is beyond 1
+            raw = np.clip(raw, -1.0, 1.0)
+        self._ready = np.concatenate([self._ready, raw]) if len(self._ready) else raw
 
     def _open(self, name: str) -> None:
         self._take(_Line(name, self._clock))

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from kazeia_desktop.audio import portaudio
 from kazeia_desktop.audio.portaudio import refresh as refresh
 from kazeia_desktop.errors import AudioDeviceError
+from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, CAPTURE_RATE_HZ
 from kazeia_desktop.settings.schema import AudioSettings
 
 Direction = Literal["input", "output"]
@@ -29,6 +30,8 @@ _HEADSET: Final = re.compile(
     re.IGNORECASE,
 )
 _SERVER_DEVICE: Final = re.compile(r"default|pulse|pipewire|sysdefault.*")
+_BLOCK_S: Final = CAPTURE_FRAME_SAMPLES / CAPTURE_RATE_HZ
+"""A microphone calls once a frame: left to itself it calls up to four times as often, which an idle machine feels."""
 _DUPLEX_CACHE_S: Final = 30.0
 
 
@@ -151,6 +154,7 @@ def open_stream(
                     dtype="float32",
                     device=device.index,
                     latency=latency_s,
+                    blocksize=round(at_hz * _BLOCK_S) if direction == "input" else 0,
                     callback=callback_for(at_hz),
                 )
             except (sd.PortAudioError, ValueError) as error:

@@ -1,5 +1,6 @@
 """The listen stage: microphone -> endpointing -> utterances, and barge-in."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -159,7 +160,7 @@ class ListenStage:
     def _show_level(self, frame: AudioFrame) -> None:
         if frame.time_s - self._level_time_s < _LEVEL_PERIOD_S or self._desk.state is State.SPEAKING:
             return
-        rms = float(np.sqrt(np.mean(np.square(frame.samples))))
+        rms = math.sqrt(float(np.dot(frame.samples, frame.samples)) / len(frame.samples))
         if abs(rms - self._level) >= _LEVEL_STEP:
             self._level, self._level_time_s = rms, frame.time_s
             self._desk.emit(Level(rms))
