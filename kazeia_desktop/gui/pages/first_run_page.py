@@ -1,6 +1,7 @@
 """The first steps, one after the other; shown by themselves where no model is there, and from the menu."""
 
 import itertools
+from collections.abc import Callable
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -16,6 +17,7 @@ from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.first_run.welcome_step import WelcomeStep
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import PresenceBar
+from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
 from kazeia_desktop.gui.theme import GRID, Tokens
 
 _WIDEST = 760
@@ -33,6 +35,7 @@ class FirstRunPage(Page):
         )  # fmt: skip
         self.at = 0
         self._entered = False
+        self._give_back: Callable[[], None] | None = None
         self.count = plain_label("quiet")
         self.before, self.next = QPushButton(), QPushButton()
         self.next.setObjectName("primary")
@@ -88,6 +91,7 @@ class FirstRunPage(Page):
         if self._entered:
             self._entered = False
             self.step.leave()
+        self._listen(True)
         self._show_presence()
 
     def show_step(self, number: int) -> None:
@@ -100,6 +104,7 @@ class FirstRunPage(Page):
         self.step.show()
         self.step.enter()
         self._refresh()
+        self._listen(self.step is self.words_step)
         self._show_presence()
         self.scroll_area.verticalScrollBar().setValue(0)
         self.next.setFocus()
@@ -131,6 +136,15 @@ class FirstRunPage(Page):
         banner = self.window().findChild(ErrorBanner)
         if banner is not None and banner.error is not None and banner.error.action == "models":
             banner.dismiss()
+
+    def _listen(self, wanted: bool) -> None:
+        """The conversation is deaf before the last step: a word to the test of the microphone is no question."""
+        if not wanted and self._give_back is None:
+            quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
+            self._give_back = quiet.begin()
+        elif wanted and self._give_back is not None:
+            self._give_back()
+            self._give_back = None
 
     def _show_presence(self) -> None:
         """Without an engine there is nothing to stop or to write to before the last step, only a red word."""

@@ -182,6 +182,7 @@ class VoicesPage(Page):
         """Silence."""
         if self._playing is not None:
             self._playing.cancel()
+            self._silent()  # a model that is just being loaded ends a moment later, unheard
 
     def _listen(self, item: VoiceItem) -> None:
         paths, settings = self.context.paths, self.context.settings()
@@ -206,7 +207,6 @@ class VoicesPage(Page):
     def _begin(self, player: VoiceRow | AddVoice, play: Callable[[CancelToken], None]) -> None:
         """One sound at a time: the one before is stopped, and its job ends by itself."""
         self.stop()
-        self._silent()
         # Kazeia must not answer its own voice.
         quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
         give_back = quiet.begin()
