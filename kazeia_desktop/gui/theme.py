@@ -176,6 +176,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QToolButton:checked {{ background: {t.hover}; border: 1px solid {t.text}; }}
     QPushButton#primary {{ background: {t.user}; border-color: {t.user}; color: {on_user}; font-weight: 600; }}
     QPushButton#primary:disabled {{ background: {t.hover}; border-color: {t.line}; color: {t.quiet}; }}
+    QPushButton#danger {{ border-color: {t.error}; color: {t.error}; }}
     QToolButton#flat {{ border-color: transparent; background: transparent; }}
     QToolButton#flat:hover {{ background: {t.hover}; }}
     QToolButton#chip {{
@@ -190,7 +191,8 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QPushButton#metrics:hover, QPushButton#metrics:checked {{ color: {t.text}; background: transparent; }}
     QPushButton#metrics:focus {{ border: 1px solid {t.text}; }}
     QToolButton#chip:hover, QToolButton#chip:checked {{ background: {t.hover}; color: {t.text}; }}
-    QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QPushButton#primary:focus {{
+    QPushButton:focus, QToolButton:focus, QToolButton#flat:focus, QPushButton#primary:focus,
+    QPushButton#danger:focus {{
         border: 2px solid {t.text}; min-height: {inner - 2}px; }}
     QToolButton:focus, QToolButton#flat:focus {{ min-width: {inner - 2}px; }}
     QToolButton#chip:focus {{ border: 1px solid {t.text}; min-width: {chip}px; min-height: {chip}px; }}
