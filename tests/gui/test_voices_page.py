@@ -273,3 +273,13 @@ def test_everything_has_a_name_and_both_languages(opened: Opener, marie: str) ->
     row = page.row_of(marie)
     assert row is not None and row.use.accessibleName() == "Use this voice: Marie"
     assert page.title.text() == "Voices"
+
+
+def test_a_model_installed_since_the_start_is_offered_and_not_said_to_speak(opened: Opener, own_model: str) -> None:
+    one, page = shown(opened)  # its engine speaks with Kokoro, the settings say "auto"
+    chance, light = page.row_of(""), page.row_of("ff_siwis")
+    assert chance is not None and light is not None
+    assert not chance.item.used and light.item.used and chance.use.isVisible()
+    chance.use.click()
+    one.until(lambda: (row := page.row_of("")) is not None and row.item.used)
+    assert page.context.settings().tts.model == own_model

@@ -89,10 +89,13 @@ class VoicesPage(Page):
         if self._loading is not None:
             self._stale = True
             return
-        paths, settings = self.context.paths, self.context.settings()
-        self._loading = self.context.jobs.run(
-            "list-voices", lambda *_: look_up(paths, settings), self._listed, self._not_listed
-        )
+        paths, settings, bridge = self.context.paths, self.context.settings(), self.context.bridge
+
+        def listed(*_: object) -> VoiceListing:
+            engine = bridge.engine
+            return look_up(paths, settings, engine.voice_name if engine is not None else "")
+
+        self._loading = self.context.jobs.run("list-voices", listed, self._listed, self._not_listed)
 
     def _listed(self, listing: VoiceListing) -> None:
         self._loading = None

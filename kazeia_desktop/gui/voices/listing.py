@@ -62,8 +62,13 @@ class VoiceListing:
     own_models: int
 
 
-def look_up(paths: Paths, settings: Settings) -> VoiceListing:
-    """Every voice, in the order in which they are shown."""
+def look_up(paths: Paths, settings: Settings, speaking: str = "") -> VoiceListing:
+    """Every voice, in the order in which they are shown.
+
+    Args:
+        speaking: what the engine says of its voice; a model that was installed since is not used before a restart,
+            whatever "auto" would take then.
+    """
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
     from kazeia_desktop.pipeline.builder import LIGHT_VOICE_MODEL, voice_engine, voices_dir
@@ -77,6 +82,8 @@ def look_up(paths: Paths, settings: Settings) -> VoiceListing:
         engine = voice_engine(settings, store, paths)
     except ModelError:
         engine = ""  # the settings name a model that is gone: nothing is used
+    if settings.tts.engine == "auto" and speaking.startswith("Kokoro"):
+        engine = "kokoro"
     light_ready = store.state(LIGHT_VOICE_MODEL).present and find_espeak() is not None
     known = {voice.name: voice for voice in BUILT_IN}
     wanted = settings.tts.voice
