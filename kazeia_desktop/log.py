@@ -50,7 +50,7 @@ class RecentIncidents(logging.Handler):
         ours = record.name.partition(".")[0] == "kazeia_desktop"
         told = _without_texts(str(record.msg), record.args) if ours else ""
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        fault = "" if error is None else _where(error)
+        fault = "" if error is None else where(error)
         self._kept.append(Incident(record.created, record.levelname, record.name, told, fault))
 
     def last(self) -> tuple[Incident, ...]:
@@ -73,7 +73,8 @@ def _without_texts(template: str, arguments: object) -> str:
         return template
 
 
-def _where(error: BaseException) -> str:
+def where(error: BaseException) -> str:
+    """The kind of an error and the last places it came through, without its message, which may hold what was said."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
     return " < ".join((type(error).__name__, *places))

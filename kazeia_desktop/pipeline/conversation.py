@@ -16,6 +16,7 @@ from kazeia_desktop.errors import InferenceError, KazeiaError
 from kazeia_desktop.events import ConversationOpened, Event, Notice, ReplyDelta, SettingChanged, State, UserText
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
 from kazeia_desktop.llm.base import ChatSession
+from kazeia_desktop.log import where
 from kazeia_desktop.pipeline.answering import RecognizeStage, ReplyStage, SplitStage
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.errands import Errands
@@ -43,9 +44,11 @@ _COMMANDS: Final = 64
 _ECHO_TAIL_S: Final = 1.5
 """Own speech heard back arrives while it plays or shortly after."""
 _LEAD_S: Final = 2.0
-_LEAD_WAIT_S: Final = 4.0
+_LEAD_WAIT_S: Final = 2.0
 _POLL_S: Final = 0.05
 _MAX_RESTARTS: Final = 3
+_RESTARTS_S: Final = 300.0
+"""More restarts than these within five minutes: it will not get better by itself."""
 
 
 class Conversation:
@@ -62,7 +65,7 @@ class Conversation:
             listener(event)
 
         self._desk = TurnDesk(listen)
-        self._restarts = 0
+        self._restarts: list[float] = []  # when a stage was begun again
         self._closed = False
         self._apply_lock = threading.Lock()
         self._clauses: dict[int, str] = {}
@@ -339,7 +342,8 @@ class Conversation:
         while time.monotonic() < deadline and not self._closed:
             heard = sink.heard(turn.id)
             ahead = sum(part.total_samples - part.played_samples for part in heard)
-            if not heard or ahead >= _LEAD_S * voice.sample_rate_hz or turn.cancel.wait(_POLL_S):
+            made = all(part.complete for part in heard) and not len(self._to_speak)
+            if made or ahead >= _LEAD_S * voice.sample_rate_hz or turn.cancel.wait(_POLL_S):
                 return
 
     def _other_voice(self, old: Settings, new: Settings) -> bool:
@@ -461,7 +465,7 @@ class Conversation:
 
     def _worker(self, name: str, run: Callable[[], None]) -> Worker:
         def failed(error: Exception) -> None:
-            _log.error("the stage %s failed: %s", name, type(error).__name__)
+            _log.error("the stage %s failed: %s", name, where(error))
             told = InferenceError(
                 "The part {part} failed unexpectedly ({reason}). The conversation goes on; see the log if it recurs.",
                 part=name,
@@ -470,10 +474,14 @@ class Conversation:
             turn = self._desk.current
             if turn is not None:
                 self._fail_turn(turn, told, "retry")
-            self._restarts += 1
+            else:
+                self._desk.fail(told, "retry")
+            self._desk.rest()
             if self._closed:
                 return
-            if self._restarts > _MAX_RESTARTS:
+            now_s = time.monotonic()
+            self._restarts = [at_s for at_s in self._restarts if now_s - at_s < _RESTARTS_S] + [now_s]
+            if len(self._restarts) > _MAX_RESTARTS:
                 self._desk.fail(told, "retry", fatal=True)
                 return
             again = self._worker(name, run)

@@ -109,7 +109,7 @@ class ListenStage:
         self._show_level(frame)
 
     def _is_deaf(self, now_s: float) -> bool:
-        if self._muted.is_set():
+        if self._muted.is_set() or self._desk.resting is State.ERROR:  # nobody is left to answer
             return True
         if self._desk.state is State.SPEAKING and self._half_duplex():
             self._deaf_until = now_s + _AFTER_VOICE_S
