@@ -89,7 +89,8 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
         window.jobs.run("motion", lambda _token, _report: system_reduces_motion(), window.set_system_still)
         if store.problem is not None:
             bridge.failed.emit(Failed(store.problem.template, store.problem.values, "settings", fatal=False))
-        code = app.exec()
+        with _watched_loop():
+            code = app.exec()
     server.close()
     if not window.ended_in_time:
         # A model that is being loaded cannot be stopped half-way. Settings are saved, nothing is lost.
@@ -260,6 +261,21 @@ def _translate_qt(app: QApplication, language: str) -> None:
     translator = QTranslator(app)
     if translator.load(QLocale(language), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
         app.installTranslator(translator)
+
+
+@contextlib.contextmanager
+def _watched_loop() -> Iterator[None]:
+    """With KAZEIA_WATCHDOG=1 the log says what kept the window's thread for more than 50 ms."""
+    if os.environ.get("KAZEIA_WATCHDOG", "") in ("", "0"):
+        yield
+        return
+    from kazeia_desktop.gui.loop_watchdog import LoopWatchdog
+
+    watchdog = LoopWatchdog()
+    try:
+        yield
+    finally:
+        watchdog.stop()
 
 
 @contextlib.contextmanager
