@@ -134,6 +134,8 @@ class Body(QWidget):
         return super().event(event)
 
     def _foot_px(self, width: int) -> int:
+        if self._foot.isHidden():
+            return 0
         return max(self._foot.heightForWidth(width), self._foot.minimumSizeHint().height())
 
     def _place(self) -> None:

@@ -30,6 +30,12 @@ def say(label: QLabel, text: str) -> None:
     label.setVisible(bool(text))
 
 
+def describe(control: QWidget, text: str) -> None:
+    """What a control is for, for the mouse and for screen readers."""
+    control.setToolTip(text)
+    control.setAccessibleDescription(text)
+
+
 class Card(QFrame):
     """Title and badge, details, a message, the actions; `ask` puts a question in the place of the actions.
 
@@ -103,6 +109,8 @@ class Card(QFrame):
         """Ask before something that cannot be undone; the focus is on the answer that changes nothing."""
         self._asker = self.window().focusWidget() if self.window() else None
         self._asked.setText(question)
+        describe(self.yes, question)
+        describe(self.no, self.words.tr("Nothing is changed"))
         self.yes.setText(yes)
         self.no.setText(self.words.tr("No, keep it"))
         self.yes.setAccessibleName(f"{yes} ({question})")

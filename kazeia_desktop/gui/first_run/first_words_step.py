@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from kazeia_desktop.events import State
-from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.flow import FlowLayout
 from kazeia_desktop.gui.models import told
@@ -80,6 +80,7 @@ class FirstWordsStep(Step):
         say(self.line, line)
         self.to_models.setVisible(missing)
         self.to_models.setText(tr("To the models"))
+        describe(self.to_models, tr("See which models there are"))
         self.changed.emit()
 
     def retranslate(self) -> None:

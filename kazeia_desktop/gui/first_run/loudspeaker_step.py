@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
-from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.flow import FlowLayout
 from kazeia_desktop.gui.jobs import Job
@@ -115,6 +115,13 @@ class LoudspeakerStep(Step):
     def _refresh(self) -> None:
         tr, problem = self.context.words.tr, self._problem
         self.play.setText(tr("Stop") if self._job is not None else tr("Play a sound"))
+        for control, text in (
+            (self.device.widget, tr("Which loudspeaker Kazeia speaks through")),
+            (self.play, tr("A sentence, or two tones while no voice is here")),
+            (self.heard, tr("To the next step; what was not done can be done later")),
+            (self.unheard, tr("Which loudspeaker Kazeia speaks through")),
+        ):
+            describe(control, text)
         asked = self._played and problem is None
         self.heard.setVisible(asked)
         self.unheard.setVisible(asked)

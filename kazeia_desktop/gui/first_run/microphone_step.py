@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.flow import FlowLayout
 from kazeia_desktop.gui.jobs import Job, Report
@@ -126,6 +126,8 @@ class MicrophoneStep(Step):
         )
         say(self.state, told if problem is None else "")
         say(self.problem, problem.told_in(self.context.words.language) if problem is not None else "")
+        describe(self.device.widget, tr("Which microphone Kazeia listens to"))
+        describe(self.retry, tr("Open the microphone again"))
         self.level.setVisible(problem is None)
         self.retry.setVisible(problem is not None)
         self.changed.emit()

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.gui.card import Card, plain_label, say
+from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.first_run.memory import ModelSet, Offer, look_up
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.models import told
@@ -147,6 +147,12 @@ class ModelsStep(Step):
         card.pause.setText(tr("Pause"))
         card.cancel.setText(tr("Cancel"))
         card.title.setText(tr("Starter set") if name == "starter" else tr("Recommended set"))
+        for control, text in (
+            (card.get, tr("Download it; the network is used for that only")),
+            (card.again, tr("Go on where it stopped")), (card.pause, tr("Stop; what is here is kept")),
+            (card.cancel, tr("Stop, and delete what is half done")),
+        ):  # fmt: skip
+            describe(control, text)
         card.bar.hide()
         if self.offer is None:
             for button in card.buttons:

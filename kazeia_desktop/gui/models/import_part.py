@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QWidget
 
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.gui.card import Card, say
+from kazeia_desktop.gui.card import Card, describe, say
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.models import told, work
 from kazeia_desktop.gui.models.row import DtypeChoice
@@ -116,6 +116,13 @@ class ImportPart(Card):
         self.file.setToolTip(tr("A model in one file (.gguf)"))
         self.folder.setText(tr("Choose a folder…"))
         self.folder.setToolTip(tr("A model in a folder of files"))
+        for control, text in (
+            (self.start, tr("Make Kazeia's own voice of it; the original stays")),
+            (self.drop, tr("Choose something else")), (self.file, tr("A GGUF file of a language model")),
+            (self.folder, tr("A converted voice, or the folder of Qwen3-TTS")),
+            (self.dtype.combo, tr("Smaller weights are faster and less exact")),
+        ):  # fmt: skip
+            describe(control, text)
         for part in (self._convert, self.start, self.drop):
             part.setVisible(chosen is not None)
         for button in (self.file, self.folder):

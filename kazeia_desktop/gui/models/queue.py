@@ -232,9 +232,10 @@ class ModelQueue(QObject):
             self.drained.emit()
             # The window stands there without models: now they may all be here.
             bridge = self._context.bridge
-            if self._fetched and bridge.engine is None and self._state is not State.LOADING:
+            stopped = any(task.phase in (Phase.PAUSED, Phase.FAILED) for task in self._tasks.values())
+            if self._fetched and not stopped and bridge.engine is None and self._state is not State.LOADING:
                 bridge.rebuild()
-            self._fetched = False
+            self._fetched = stopped and self._fetched
 
     def _state_changed(self, state: State) -> None:
         self._state = state

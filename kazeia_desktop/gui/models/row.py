@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QProgressBar, QWidget
 
-from kazeia_desktop.gui.card import Card, plain_label, say
+from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.models import told
 from kazeia_desktop.gui.models.listing import ModelItem
@@ -138,6 +138,16 @@ class ModelRow(Card):
         for button in self.buttons:
             button.setAccessibleName(tr("{what}: {text}", what=button.text(), text=self.title.text()))
             button.setToolTip(button.accessibleName())
+        for control, text in (
+            (self.get, tr("Download it; the network is used for that only")),
+            (self.again, tr("Go on where it stopped")), (self.pause, tr("Stop; what is here is kept")),
+            (self.cancel, tr("Stop, and delete what is half done")), (self.use, tr("Kazeia uses it from now on")),
+            (self.convert, tr("Make Kazeia's own voice of it; the original stays")),
+            (self.verify, tr("Compare every file with its known hash")),
+            (self.delete, tr("Delete it from the disk, after a question")),
+            (self.dtype.combo, tr("Smaller weights are faster and less exact")),
+        ):  # fmt: skip
+            describe(control, text)
         self._show_what_fits()
 
     def _show_what_fits(self) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import Failed
 from kazeia_desktop.gui.banner import ErrorBanner
-from kazeia_desktop.gui.card import plain_label
+from kazeia_desktop.gui.card import describe, plain_label
 from kazeia_desktop.gui.first_run import memory
 from kazeia_desktop.gui.first_run.first_words_step import FirstWordsStep
 from kazeia_desktop.gui.first_run.loudspeaker_step import LoudspeakerStep
@@ -158,6 +158,8 @@ class FirstRunPage(Page):
         self.count.setText(tr("Step {n} of {total}", n=self.at + 1, total=len(self.steps)))
         self.before.setText(tr("Back"))
         self.before.setEnabled(self.at > 0)
+        describe(self.before, tr("To the step before"))
+        describe(self.next, tr("To the next step; what was not done can be done later"))
         self.next.setText(self.step.next_text)
 
     def dress(self, tokens: Tokens) -> None:

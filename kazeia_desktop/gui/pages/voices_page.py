@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.gui.card import Card, plain_label, say
+from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
@@ -296,6 +296,8 @@ class VoicesPage(Page):
         self.add_button.setText(tr("Add a voice"))
         self.add_button.setToolTip(tr("Record a voice, or take it from a file"))
         self.to_models.setText(tr("Go to the models"))
+        describe(self.add_button, tr("Record one, or take a file"))
+        describe(self.to_models, tr("See which models there are"))
         self.add.retranslate()
         self._tell_learner()
         self._fill()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QFileDialog, QFormLayout, QLabel, QLine
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.frames import FloatArray
-from kazeia_desktop.gui.card import Card, plain_label, say
+from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.pages.page import PageContext
 from kazeia_desktop.gui.theme import GRID, Tokens
@@ -210,7 +210,8 @@ class AddVoice(Card):
         self.listen.setText(tr("Stop") if self._playing else tr("Hear the recording"))
         filled = all(field.text().strip() for field in (self.name, self.who, self.when, self.how))
         self.keep.setEnabled(filled and self.agreed.isChecked() and not busy)
-        self.keep.setToolTip("" if self.keep.isEnabled() else tr("Name, who, when, how and the box are needed."))
+        needed = tr("Name, who, when, how and the box are needed.")
+        describe(self.keep, tr("Keep the recording and the voice on this machine") if self.keep.isEnabled() else needed)
         for button in (self.again, self.file):
             button.setEnabled(not busy)
 
@@ -236,6 +237,14 @@ class AddVoice(Card):
         self.file.setText(tr("Choose a file…"))
         self.keep.setText(tr("Keep this voice"))
         self.close_button.setText(tr("Close"))
+        for control, text in (
+            (self.listen, tr("Play what was recorded")), (self.again, tr("Drop this recording and record another")),
+            (self.file, tr("A WAV or FLAC file of 3 to 30 s")),
+            (self.close_button, tr("Close without keeping anything")),
+            (self.agreed, tr("Without it no voice is kept")), (self.name, tr("1 to 40 letters, digits, - or _")),
+            *((field, tr("Kept with the voice")) for field in (self.who, self.when, self.how)),
+        ):  # fmt: skip
+            describe(control, text)
         self.record.retranslate()
         self._refresh()
 

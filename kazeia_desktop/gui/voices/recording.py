@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.jobs import Job, Report
 from kazeia_desktop.gui.level_bar import LevelBar
 from kazeia_desktop.gui.pages.page import PageContext
@@ -130,6 +130,8 @@ class RecordPart(QWidget):
         recording = self._job is not None
         self.button.setText(tr("Stop recording") if recording else tr("Record"))
         self.device.widget.setEnabled(not recording)
+        describe(self.button, tr("The conversation does not listen while you record"))
+        describe(self.device.widget, tr("Which microphone records"))
         self.level.setVisible(recording)
         told = ""
         if recording and heard is None:

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QWidget
 
-from kazeia_desktop.gui.card import Card, say
+from kazeia_desktop.gui.card import Card, describe, say
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices.listing import VoiceItem
 from kazeia_desktop.gui.words import Words
@@ -129,6 +129,17 @@ class VoiceRow(Card):
         for button in (self.listen, self.clip, self.use, self.rename, self.delete, self._keep, self._leave):
             button.setAccessibleName(tr("{what}: {text}", what=button.text(), text=self.title.text()))
             button.setToolTip(button.accessibleName())
+        for control, text in (
+            (self.listen, tr("Say a sentence in this voice; the conversation does not listen meanwhile")),
+            (self.clip, tr("Play what this voice was made from")),
+            (self.use, tr("Kazeia answers in this voice from the next clause")),
+            (self.rename, tr("Give this voice another name")),
+            (self.delete, tr("Delete this voice and its recording, after a question")),
+            (self._keep, tr("Give this voice another name")),
+            (self._leave, tr("Leave the name as it is")),
+            (self._name, tr("1 to 40 letters, digits, - or _")),
+        ):
+            describe(control, text)
         self.listen.setEnabled(item.ready)
         self.use.setEnabled(item.ready)
         self.no.setText(tr("No, keep it"))
