@@ -57,7 +57,7 @@ def failing(one: Opened) -> None:
 
 def settings(one: Opened) -> None:
     one.window.show_settings(True)
-    one.until(lambda: one.window.panel.complete)
+    one.bot.waitUntil(lambda: one.window.panel.complete, timeout=20_000)
     one.bot.wait(300)
 
 
