@@ -50,8 +50,10 @@ bench: models  ## what this machine does: speech to text, language model, whole 
 	$(BIN)/kazeia bench llm
 	$(BIN)/kazeia bench turn
 
-soak: dev models  ## utterances stopped at random, then conversations for an hour, watching memory and threads
+soak: dev models  ## utterances stopped, settings turned at random, then an hour of conversation, watching memory and threads
+	@$(BIN)/kazeia models get smollm2-135m
 	$(BIN)/python tools/soak_voice.py
+	$(BIN)/python tools/soak_knobs.py
 	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-import psutil
-
 from kazeia_desktop.audio.base import FrameSource, SpeechSink
 from kazeia_desktop.audio.capture import Capture
 from kazeia_desktop.audio.devices import effective_duplex
@@ -22,7 +20,7 @@ from kazeia_desktop.audio.playback import Playback
 from kazeia_desktop.errors import AudioDeviceError, KazeiaError, ModelMissingError
 from kazeia_desktop.events import Event, Failed, LoadProgress, Notice
 from kazeia_desktop.llm.base import ChatSession
-from kazeia_desktop.llm.opening import Opened, open_session
+from kazeia_desktop.llm.opening import Opened, available_bytes, open_session
 from kazeia_desktop.llm.placement import Told
 from kazeia_desktop.llm.trial import try_model
 from kazeia_desktop.models.catalog import Catalog
@@ -136,7 +134,10 @@ def room_for_two(settings: Settings, store: ModelStore, paths: Paths) -> bool:
             size = store.require_weights(LIGHT_VOICE_MODEL).stat().st_size
     except OSError:
         return False  # whoever loads it tells why it cannot
-    return int(psutil.virtual_memory().available) > _GROWTH * size + _SPARE_BYTES
+    free = available_bytes()
+    if free is None:  # a system that does not tell; the light voice takes little
+        return engine == "kokoro"
+    return free > _GROWTH * size + _SPARE_BYTES
 
 
 def build(

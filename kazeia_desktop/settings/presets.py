@@ -79,7 +79,7 @@ BUILT_IN: Final = (
     # Slower, each clause thought out before it is begun, few surprises in wording.
     Preset(
         "calm",
-        {**_USUAL, "llm.temperature": 0.5, "llm.top_p": 0.85, "tts.speed": 0.9, "tts.early_comma": False,
+        {**_USUAL, "llm.temperature": 0.2, "llm.top_p": 0.85, "tts.speed": 0.9, "tts.early_comma": False,
          "tts.text_mode": "whole", "tts.talker_temperature": 0.8, "tts.talker_top_p": 0.95},
         ("Posée", "Calm"),
     ),

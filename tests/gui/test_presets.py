@@ -68,7 +68,7 @@ def test_a_chosen_one_is_saved_and_reaches_the_engine_as_one_change(one: Opened)
     before = len(one.engine.called("apply"))
     choose(one, "Posée")
     one.until(lambda: one.engine.settings.tts.speed == 0.9)
-    assert one.engine.settings.llm.temperature == 0.5 and one.engine.settings.tts.early_comma is False
+    assert one.engine.settings.llm.temperature == 0.2 and one.engine.settings.tts.early_comma is False
     assert len(one.engine.called("apply")) - before == 1
     assert one.host.saved[-1].tts.speed == 0.9
     assert one.window.panel.fields["tts.speed"].editor.value() == 0.9

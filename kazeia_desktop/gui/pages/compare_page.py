@@ -336,8 +336,9 @@ class ComparePage(Page):
     @property
     def tab_order(self) -> tuple[QWidget, ...]:
         return (
-            self.back, self.sentence.widget, self.seed.widget, *self.seed.extras, *self.sides[0].controls, *self.sides[1].controls,
-            self.make, self.cancel, *self.plays, self.stop, *self.blind.controls,
+            self.back, self.sentence.widget, self.seed.widget, *self.seed.extras,
+            *self.sides[0].controls, *self.sides[1].controls, self.make, self.cancel, *self.plays, self.stop,
+            *self.blind.controls,
         )  # fmt: skip
 
     def set_narrow(self, narrow: bool) -> None:
