@@ -4,6 +4,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,8 @@ from kazeia_desktop.llm.base import Message, ReplyStats
 from kazeia_desktop.llm.context import PutAway, common_length
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.prompt import PromptWriter
-from kazeia_desktop.llm.prompts import system_prompt
+from kazeia_desktop.llm.prompts import EXAMPLES, system_prompt
+from kazeia_desktop.llm.reminders import reminder
 from kazeia_desktop.llm.session_state import agrees, packed, unpacked
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
@@ -22,6 +24,9 @@ from kazeia_desktop.settings.schema import LlmSettings
 
 _QUESTION: Final = "mot " * 40
 """As long as most questions are: for one of this length there is to be room without a wait."""
+_ROOM_FOR_EXAMPLES: Final = 1024
+"""Tokens of a context in which a hundred for examples are few."""
+_ROLES: Final = ("user", "assistant")
 _THOUGHT: Final = 4
 """A model that thinks aloud may think as many times longer than it may answer."""
 
@@ -59,7 +64,7 @@ class LlamaChatSession:
             self._prompts = PromptWriter(model.chat_template(), model.vocabulary, model.n_ctx)
             self._asides = Asides(model, self._prompts)
             # Before anybody speaks: the first question then waits for its own tokens only.
-            beginning = self._prompts.beginning(self.system)
+            beginning = self._prompts.beginning(self.system, self._examples)
             if 0 < len(beginning) < model.n_ctx:
                 model.prefill(beginning, CancelToken())
         except BaseException:
@@ -111,8 +116,11 @@ class LlamaChatSession:
         kept = self._history[:at]
         if kept and not kept[-1].text:
             del kept[-2:]  # stopped before a word: the question was withdrawn
+        if not message.note:
+            message = replace(message, note=reminder(kept, message.text, self._settings.language))
         kept.append(message)
-        prompt = self._prompts.fit(self.system, kept, self._settings.max_reply_tokens, self._settings.thinking)
+        settings = self._settings
+        prompt = self._prompts.fit(self.system, kept, settings.max_reply_tokens, settings.thinking, self._examples)
         self._history = kept[prompt.n_dropped :]
         n_turns, self._forgotten = self._forgotten + prompt.n_dropped // 2, 0
         self._answer = Answer(
@@ -173,7 +181,8 @@ class LlamaChatSession:
             if self._model.closed:
                 return
             probe = Message("user", _QUESTION)
-            prompt = self._prompts.fit(self.system, [*self._history, probe], self._settings.max_reply_tokens)
+            n_reply = self._settings.max_reply_tokens
+            prompt = self._prompts.fit(self.system, [*self._history, probe], n_reply, examples=self._examples)
             gone = self._history[: prompt.n_dropped]
             if gone and self._settings.summarise:
                 summary = self._asides.summary(self._summary, gone, self._settings.language, cancel)
@@ -182,7 +191,7 @@ class LlamaChatSession:
                 self._summary = summary
             self._history = self._history[len(gone) :]
             self._forgotten += len(gone) // 2
-            ahead = self._prompts.beginning(self.system, self._history)
+            ahead = self._prompts.beginning(self.system, [*self._examples, *self._history])
             if common_length(self._model.tokens, ahead) < len(ahead) < self._model.n_ctx:
                 self._model.prefill(ahead, cancel)
 
@@ -234,6 +243,16 @@ class LlamaChatSession:
         """See ChatSession."""
         settings = self._settings
         return Message("system", system_prompt(settings.persona, settings.language, self._facts, self._summary))
+
+    @property
+    def _examples(self) -> list[Message]:
+        """How Kazeia answers; none with a persona of the user's own, and where they would fill the context."""
+        settings = self._settings
+        if settings.persona.strip() or self._model.n_ctx < _ROOM_FOR_EXAMPLES:
+            return []
+        return [
+            Message(role, text) for pair in EXAMPLES[settings.language] for role, text in zip(_ROLES, pair, strict=True)
+        ]
 
     def restore(self, history: Sequence[Message]) -> None:
         """See ChatSession."""

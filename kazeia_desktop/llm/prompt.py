@@ -66,16 +66,25 @@ class PromptWriter:
         one, other = (self.write([system, *history, Message("user", text)]).tokens for text in ("Moi", "?"))
         return one[: common_length(one, other)]
 
-    def fit(self, system: Message, history: Sequence[Message], n_reply: int, thinking: bool = False) -> Prompt:
+    def fit(
+        self,
+        system: Message,
+        history: Sequence[Message],
+        n_reply: int,
+        thinking: bool = False,
+        examples: Sequence[Message] = (),
+    ) -> Prompt:
         """The prompt for an answer of up to `n_reply` tokens; oldest turns are left out until it fits.
 
+        Args:
+            examples: questions and answers that stand before the conversation and are never left out.
         Raises:
             InferenceError: the last message alone, or the system's, is too long.
         """
         room = self._n_ctx - min(n_reply, self._n_ctx // 4)
         limit, n_dropped = room, 0
         while True:
-            prompt = self.write([system, *history[n_dropped:]], thinking)
+            prompt = self.write([system, *examples, *history[n_dropped:]], thinking)
             n, left = len(prompt.tokens), len(history) - n_dropped
             if n <= limit or (left < 3 and n <= room):
                 return replace(prompt, n_dropped=n_dropped)

@@ -27,9 +27,12 @@ def agrees(saved: Sequence[Message], history: Sequence[Message]) -> bool:
     if not saved:
         return False
     rest = history[max(0, len(history) - len(saved)) :]
-    return [_compared(m) for m in saved] == [_compared(m) for m in rest]
+    return len(saved) == len(rest) and all(
+        _compared(one) == _compared(other) and other.note in ("", one.note)
+        for one, other in zip(saved, rest, strict=True)
+    )
 
 
-def _compared(message: Message) -> tuple[str, str, str]:
-    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces."""
-    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split()), message.note
+def _compared(message: Message) -> tuple[str, str]:
+    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces, and notes are not kept."""
+    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split())

@@ -142,7 +142,7 @@ class LlmSettings(Section):
          "For models that can: better, but seconds of silence. Never spoken."), Apply.NEXT_TURN)] = False
     temperature: Annotated[float, Field(ge=0.0, le=2.0), Shown(
         ("Température", "Temperature"), ("0 : toujours la même réponse.", "0: always the same answer."),
-        Apply.NOW)] = 0.6
+        Apply.NOW)] = 0.3
     top_k: Annotated[int, Field(ge=0, le=1000), Shown(
         ("Top-k", "Top-k"), ("0 : sans limite.", "0: no limit."), Apply.NOW)] = 40
     top_p: Annotated[float, Field(gt=0.0, le=1.0), Shown(
@@ -357,6 +357,11 @@ class ToolSettings(Section):
     volume: Annotated[bool, Shown(
         ("Volume à la voix", "Volume by voice"),
         ("« Parle plus fort » change le volume de la voix.", "“Speak louder” changes the voice's volume."),
+        Apply.NEXT_TURN)] = True
+    translator: Annotated[bool, Shown(
+        ("Traductions", "Translations"),
+        ("« Comment dit-on bonne nuit en anglais ? » : le modèle traduit, à part de la conversation.",
+         "“How do you say good night in French?”: the model translates, beside the conversation."),
         Apply.NEXT_TURN)] = True
     limits: Annotated[bool, Shown(
         ("Dire ce qui est impossible", "Say what cannot be done"),

@@ -1,6 +1,6 @@
 """Twenty spoken French dialogues on the starter model, judged by patterns that were committed before any run.
 
-What is asserted is part of what was reached, 13 of 20; `python tools/speech_dialogues.py` holds them all.
+What is asserted is part of what was reached, 17 of 20; `python tools/speech_dialogues.py` holds them all.
 """
 
 import contextlib
@@ -20,17 +20,21 @@ pytestmark = pytest.mark.golden
 
 COMMON, DIALOGUES = load()
 QUICK = {
+    "prénom et ville demandés l'un après l'autre",
     "prénom et ville demandés ensemble",
     "au milieu d'une conversation sur le jardin",
     "multiplication, puis addition",
     "un achat",
     "heure et date",
+    "réveil et bonne nuit",
     "envoyer un message",
+    "quelque chose de dangereux",
     "l'utilisateur demande de passer à l'anglais",
+    "traduire deux mots",
     "une histoire interrompue par une question",
     "le prénom après une interruption",
 }
-"""Nine of the thirteen that hold; which do not, and why, is in docs/development.md."""
+"""Thirteen of the seventeen that hold; which do not, and why, is in docs/development.md."""
 GREEDY = LlmSettings(threads=1, n_ctx=2048, temperature=0.0)
 
 

@@ -59,7 +59,7 @@ class _Reading:
             return True
         tens = self.group % 100
         if n >= 1000:
-            fits = n < self.scale and (self.group > 0 or self.total == 0)
+            fits = n < self.scale and (self.group > 0 or self.total == 0 or n == 1000)  # deux millions mille
         elif n == 100:
             fits = 0 < self.group < 10 or (self.group == 0 and self.total > 0)
         elif n == 20 and tens == 4:  # quatre-vingt

@@ -13,6 +13,7 @@ from kazeia_desktop.llm.tools.calculator import CannotCompute, calculate
 from kazeia_desktop.llm.tools.elicit import elicit
 from kazeia_desktop.llm.tools.request import Request
 from kazeia_desktop.llm.tools.timers import ALARM, TIMER, Pending, Timers
+from kazeia_desktop.llm.tools.translation import LANGUAGES, translate, translation_call
 from kazeia_desktop.llm.tools.understanding import TOOLS, candidates, understand
 from kazeia_desktop.llm.tools.units import convert
 from kazeia_desktop.llm.tools.wording import date, duration, number, of_duration, quantity, time_of_day
@@ -60,6 +61,7 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "is": "{one} {makes} {other}.",
         "is_about": "{one} {makes} environ {other}.",
         "volume": "Le volume est à {level} %.",
+        "translated": "En {language}, on dit : « {said} ».",
         "weather": "Je ne connais pas la météo : rien ne sort de cet ordinateur, je n'ai pas Internet.",
         "news": "Je ne peux pas le savoir : je n'ai pas Internet, rien ne sort de cet ordinateur.",
         "phone": "Je ne peux pas téléphoner : rien ne sort de cet ordinateur.",
@@ -105,6 +107,7 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "is": "{one} is {other}.",
         "is_about": "{one} is about {other}.",
         "volume": "The volume is at {level} %.",
+        "translated": "In {language}: “{said}”.",
         "weather": "I don't know the weather: nothing leaves this computer, I have no Internet.",
         "news": "I can't know that: I have no Internet, nothing leaves this computer.",
         "phone": "I can't make calls: nothing leaves this computer.",
@@ -144,6 +147,7 @@ class Toolbox:
         self._volume = volume
         self._set_volume = set_volume
         self._now = now
+        self._translated_to = ""  # the language of the translation just before
 
     def apply(self, settings: ToolSettings, language: str) -> None:
         """From the next request on."""
@@ -152,6 +156,9 @@ class Toolbox:
     def answer(self, text: str, ask: Ask, cancel: CancelToken) -> Outcome | None:
         """See Tools."""
         language = self._language
+        last, self._translated_to = self._translated_to, ""
+        if self._settings.translator and (asked := translation_call(text, language, last)):
+            return self._translate(asked, ask, cancel)
         enabled = {name for name in TOOLS if getattr(self._settings, name)}
         call = understand(text, language, enabled) or understand(text, _OTHER[language], enabled)
         if call is None and self._settings.ask_model:
@@ -266,6 +273,13 @@ class Toolbox:
         level = round(min(_MAX_VOLUME, max(0.0, wanted)), 2)
         self._set_volume(level)
         return Outcome(self._say("volume", level=round(level * 100)), lambda: self._set_volume(before))
+
+    def _translate(self, call: Call, ask: Ask, cancel: CancelToken) -> Outcome | None:
+        written = translate(call, ask, cancel)
+        if not written:
+            return None
+        self._translated_to = to = str(call.arguments["to"])
+        return Outcome(self._say("translated", language=LANGUAGES[self._language][to], said=written))
 
     def _elsewhere(self, call: Call) -> Outcome:
         return Outcome(self._say(str(call.arguments["what"])))

@@ -9,6 +9,7 @@ import pytest
 from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.llm.base import Message
 from kazeia_desktop.llm.chat_session import LlamaChatSession
+from kazeia_desktop.llm.prompts import EXAMPLES
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import LlmSettings
 from tests.realmodels import require_model
@@ -77,9 +78,57 @@ def test_facts_stand_in_the_system_prompt(session: LlamaChatSession) -> None:
 def test_a_note_is_read_but_not_said(session: LlamaChatSession) -> None:
     ask(session, "Quelle heure est-il ?", "Il est 14 h 30.")
     assert session.history[0] == Message("user", "Quelle heure est-il ?", note="Il est 14 h 30.")
-    prompt = session._prompts.write([session.system, *session.history[:1]]).tokens
+    prompt = session._prompts.write([session.system, *session._examples, *session.history[:1]]).tokens
     assert list(session._model.tokens[: len(prompt)]) == prompt
     assert "Quelle heure est-il ?\n\nIl est 14 h 30." in text_of(session, prompt)
+
+
+def test_the_model_is_reminded_of_what_the_user_said_and_of_the_language(session: LlamaChatSession) -> None:
+    session.restore(_TOLD)
+    ask(session, "Comment je m'appelle ?")
+    assert session.history[2].text == "Comment je m'appelle ?"
+    assert session.history[2].note == "(L'utilisateur a dit : « Je m'appelle Camille. »)"
+    assert "m'appelle ?\n\n(L'utilisateur a dit" in text_of(session, session._model.tokens)
+    ask(session, "Answer in English, please.")
+    assert session.history[4].note == "(Answer in English.)"
+    ask(session, "Quelle est la capitale de la France ?", "(Autre chose.)")
+    assert session.history[6].note == "(Autre chose.)"
+
+
+def test_examples_stand_before_the_conversation_but_not_with_a_persona_of_the_users_own(
+    session: LlamaChatSession,
+) -> None:
+    ask(session, "Il pleut.")
+    read = text_of(session, session._model.tokens)
+    assert 0 < read.index(EXAMPLES["fr"][0][1]) < read.index("Il pleut.")
+    assert session.history[0].text == "Il pleut."
+    session.apply(_GREEDY.model_copy(update={"persona": "Tu es un pirate."}))
+    session.reset()
+    ask(session, "Il pleut.")
+    assert EXAMPLES["fr"][0][1] not in text_of(session, session._model.tokens)
+
+
+def test_a_small_context_has_no_room_for_examples() -> None:
+    small = LlamaChatSession(gguf(), _GREEDY.model_copy(update={"n_ctx": 512}))
+    try:
+        ask(small, "Il pleut.")
+        assert EXAMPLES["fr"][0][1] not in text_of(small, small._model.tokens)
+    finally:
+        small.close()
+
+
+def test_a_state_fits_a_history_that_was_kept_without_notes(session: LlamaChatSession, tmp_path: Path) -> None:
+    session.restore(_TOLD)
+    ask(session, "Comment je m'appelle ?")
+    kept = [Message(m.role, m.text) for m in session.history]
+    assert session.save_state(tmp_path / "state")
+    session.reset()
+    session.restore(kept)
+    assert session.load_state(tmp_path / "state")
+    ask(session, "Et puis ?")
+    assert session.stats.prefilled_tokens < 40
+    session.restore([*_TOLD, Message("user", "Comment je m'appelle ?", note="(Autre chose.)"), kept[3]])
+    assert not session.load_state(tmp_path / "state")
 
 
 def test_a_question_is_answered_again_and_edited(session: LlamaChatSession) -> None:

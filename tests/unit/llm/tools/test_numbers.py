@@ -20,6 +20,7 @@ pytestmark = pytest.mark.unit
         ("septante et un", "71"), ("2,5 millions", "2500000"), ("deux virgule cinq millions", "2500000"),
         ("1,2345 mille", "1234.5"), ("L’heure", "l ' heure"), ("quatre vingt", "80"), ("18h45", "18 h 45"),
         ("Mille", "1000"), ("deux mille cent", "2100"), ("cent mille", "100000"),
+        ("deux millions mille trois", "2001003"),
     ],
 )  # fmt: skip
 def test_french(said: str, plain: str) -> None:

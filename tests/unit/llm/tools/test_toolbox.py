@@ -188,6 +188,29 @@ def test_the_model_is_asked_in_doubt_only(tmp_path: Path) -> None:
     assert box.said("Si j'ai douze œufs et que j'en casse cinq, il m'en reste combien ?") is None
 
 
+def test_a_translation_is_the_models_and_goes_on(tmp_path: Path) -> None:
+    class Translator(Box):
+        def ask(
+            self, messages: Sequence[Message], cancel: CancelToken, max_tokens: int = 64, grammar: str | None = None
+        ) -> str:
+            self.asked.append(messages[-1].text)
+            return self.written
+
+    box = Translator(tmp_path)
+    box.written = "bread"
+    assert box.said("Comment dit-on pain en anglais ?") == "En anglais, on dit : « bread »."
+    assert box.said("Et le fromage ?") == "En anglais, on dit : « bread »."
+    assert box.asked == ["pain", "le fromage"]
+    assert box.said("Merci.") is None and box.said("Et le fromage ?") is None
+    box.written = "pain"  # nothing new: the conversation's model answers
+    assert box.said("Comment dit-on pain en anglais ?") is None
+    off = Translator(tmp_path, settings=ToolSettings(translator=False))
+    assert off.said("Comment dit-on pain en anglais ?") is None and off.asked == []
+    english = Translator(tmp_path, "en")
+    english.written = "du pain"
+    assert english.said("How do you say bread in French?") == "In French: “du pain”."
+
+
 def test_every_language_says_the_same_things_and_every_call_is_done() -> None:
     assert _SAID["fr"].keys() == _SAID["en"].keys()
     assert set(_DOES) == {"time", "date", "timer", "alarm", "cancel", "list", "calculate", "convert", "volume",
