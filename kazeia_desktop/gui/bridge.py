@@ -79,6 +79,7 @@ class EngineBridge(QObject):
         self._unsaved = False
         self._unapplied = False
         self._muted = False
+        self._held = False  # the window itself records or plays
         self._first_text: str | None = None  # typed before the models were there
         self._control = Lane("control", self._unexpected)
         self._slow = Lane("engine", self._unexpected)
@@ -127,14 +128,18 @@ class EngineBridge(QObject):
         """End the utterance that is being spoken."""
         self.command(lambda engine: engine.send_now())
 
-    @property
-    def muted(self) -> bool:
-        """Whether the microphone was last closed."""
-        return self._muted
-
     def set_muted(self, muted: bool) -> None:
         """Close or open the microphone; also of the engine that is still loading."""
         self._muted = muted
+        self._tell_muted()
+
+    def hold_microphone(self, held: bool) -> None:
+        """Close it for a while, whatever the user wants meanwhile; then it is as the user wants it."""
+        self._held = held
+        self._tell_muted()
+
+    def _tell_muted(self) -> None:
+        muted = self._muted or self._held
         self.command(lambda engine: engine.set_muted(muted))
 
     def apply(self, settings: Settings) -> None:
@@ -227,7 +232,7 @@ class EngineBridge(QObject):
             engine.close()
             return
         engine.start()
-        if self._muted:
+        if self._muted or self._held:
             engine.set_muted(True)
         self._tell_info(engine)
         self._control.do(self._send_first)

@@ -1,4 +1,4 @@
-"""The conversation's microphone, closed while the window itself records or plays, and put back as it was."""
+"""The conversation's microphone, closed while the window itself records or plays, then as the user wants it."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,12 @@ class QuietMicrophone:
     def __init__(self, bridge: EngineBridge) -> None:
         self._bridge = bridge
         self._wanted = 0
-        self._was_muted = False
 
     def begin(self) -> Callable[[], None]:
         """Close the microphone; the returned call ends that, once."""
-        if self._wanted == 0:
-            self._was_muted = self._bridge.muted
-            self._bridge.set_muted(True)
         self._wanted += 1
+        if self._wanted == 1:
+            self._bridge.hold_microphone(True)
         over = False
 
         def end() -> None:
@@ -27,7 +25,7 @@ class QuietMicrophone:
                 return
             over = True
             self._wanted -= 1
-            if self._wanted == 0 and not self._was_muted:
-                self._bridge.set_muted(False)
+            if self._wanted == 0:
+                self._bridge.hold_microphone(False)
 
         return end

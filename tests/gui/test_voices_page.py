@@ -283,3 +283,19 @@ def test_a_model_installed_since_the_start_is_offered_and_not_said_to_speak(open
     chance.use.click()
     one.until(lambda: (row := page.row_of("")) is not None and row.item.used)
     assert page.context.settings().tts.model == own_model
+
+
+@pytest.mark.usefixtures("own_model")
+def test_a_microphone_switched_off_meanwhile_is_off_afterwards(opened: Opener, marie: str, playing: list[str]) -> None:
+    one, page = shown(opened)
+    row = page.row_of(marie)
+    assert row is not None
+    row.listen.click()
+    one.until(lambda: playing == [marie])
+    one.window.set_muted(True)
+    row.listen.click()
+    one.until(lambda: row.listen.text() == "Écouter")
+    one.settle()
+    assert ("set_muted", False) not in one.engine.calls
+    one.window.set_muted(False)
+    one.until(lambda: one.engine.called("set_muted")[-1] == ("set_muted", False))
