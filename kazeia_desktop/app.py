@@ -191,10 +191,9 @@ def _measured(settings: Settings, paths: Paths) -> Notice | None:
 
 
 def _devices(kind: str) -> Sequence[Choice]:
-    from kazeia_desktop.audio import devices
+    from kazeia_desktop.audio import present
 
-    listed = devices.list_inputs() if kind == "inputs" else devices.list_outputs()
-    return [Choice(device.name, device.name) for device in listed]
+    return [Choice(name, name) for name in present.names("input" if kind == "inputs" else "output")]
 
 
 def _compute_devices(paths: Paths) -> Sequence[Choice]:

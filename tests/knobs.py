@@ -114,13 +114,17 @@ class Ear:
         if "\n" in french or "{" in french or french == event.template:
             self.faults.append(f"not a plain line in French: {french!r}")
 
-    def wait_for_turn(self, ask: Callable[[], None], reason: str) -> bool:
+    def wait_for_turn(self, ask: Callable[[], None], *reasons: str) -> bool:
         """Ask, and wait until a turn ends so."""
+
+        def ended() -> int:
+            return sum(self.ended[reason] for reason in reasons)
+
         with self._changed:
-            before = self.ended[reason]
+            before = ended()
         ask()
         with self._changed:
-            return self._changed.wait_for(lambda: self.ended[reason] > before, TURN_S)
+            return self._changed.wait_for(lambda: ended() > before, TURN_S)
 
 
 @dataclass
@@ -146,7 +150,7 @@ def soak(
     seconds: float,
     safe: Settings,
     pause_s: float,
-    speak: Callable[[], None] = lambda: None,
+    speak: Callable[[], None],
     before: frozenset[threading.Thread] = frozenset(),
 ) -> Outcome:
     """Turn knobs and talk until `seconds` are over, then close.
@@ -179,8 +183,8 @@ def soak(
             time.sleep(draw.uniform(0, pause_s))
             if draw.random() < 0.03:
                 settings = safe
-                _check(conversation, ear, safe, outcome)
-        _check(conversation, ear, safe, outcome)
+                _check(conversation, ear, safe, speak, outcome)
+        _check(conversation, ear, safe, speak, outcome)
     finally:
         began = time.monotonic()
         conversation.close()
@@ -203,12 +207,14 @@ def _apply(conversation: Conversation, ear: Ear, settings: Settings, outcome: Ou
     outcome.longest_apply_s = max(outcome.longest_apply_s, time.monotonic() - began)
 
 
-def _check(conversation: Conversation, ear: Ear, safe: Settings, outcome: Outcome) -> None:
+def _check(conversation: Conversation, ear: Ear, safe: Settings, speak: Callable[[], None], outcome: Outcome) -> None:
+    """A typed turn is answered, and a spoken one comes to its end: no part is stuck, or still being loaded."""
     conversation.set_muted(False)
     conversation.interrupt()
     _apply(conversation, ear, safe, outcome)
     outcome.checks += 1
-    if not ear.wait_for_turn(lambda: conversation.send_text("Bonjour."), "done"):
-        outcome.hung.append(
-            f"a turn was not answered after {outcome.changes} changes, in the state {conversation.state}"
-        )
+    typed = ear.wait_for_turn(lambda: conversation.send_text("Bonjour."), "done")
+    spoken = typed and ear.wait_for_turn(speak, "done", "nothing", "echo")
+    if not (typed and spoken):
+        which = "typed" if not typed else "spoken"
+        outcome.hung.append(f"no end of a {which} turn after {outcome.changes} changes, in {conversation.state}")
