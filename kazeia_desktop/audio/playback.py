@@ -167,7 +167,7 @@ class Playback:
         with self._lock:
             if self._tape is None or not any(span.turn_id == turn_id for span in self._spans):
                 return self._kept.get(turn_id, ())
-            return self._heard_now(self._tape, turn_id, self._position())
+            return self._heard_of(self._tape, turn_id, self._position())
 
     def first_sample_time(self, turn_id: int) -> float | None:
         """See SpeechSink."""
@@ -241,6 +241,12 @@ class Playback:
         except portaudio.sounddevice().PortAudioError:
             return tape.played
         return tape.heard(now_s)
+
+    def _heard_of(self, tape: Tape, turn_id: int, position: int) -> tuple[Heard, ...]:
+        """With the clauses that an earlier stream played: the voice was changed for one of another rate meanwhile."""
+        now = self._heard_now(tape, turn_id, position)
+        here = {part.clause_index for part in now}
+        return tuple(part for part in self._kept.get(turn_id, ()) if part.clause_index not in here) + now
 
     def _heard_now(self, tape: Tape, turn_id: int, position: int) -> tuple[Heard, ...]:
         scale = self._voice_hz / tape.rate_hz
@@ -327,7 +333,7 @@ class Playback:
             position = self._position() if abort else tape.written
             for turn_id in {span.turn_id for span in self._spans}:
                 self.first_sample_time(turn_id)
-                self._kept[turn_id] = self._heard_now(tape, turn_id, position)
+                self._kept[turn_id] = self._heard_of(tape, turn_id, position)
             for memory in (self._kept, self._first):
                 while len(memory) > _TURNS_KEPT:
                     memory.pop(next(iter(memory)))

@@ -233,6 +233,19 @@ def test_another_voice_with_another_rate_follows(rig: Rig) -> None:
     assert rig.playback.heard(2) == (Heard(0, 4410, 4410, True),)
 
 
+def test_what_was_heard_before_the_rate_changed_within_a_turn_stays_known(rig: Rig) -> None:
+    rig.say(0.2, end="clause")
+    rig.play(0.2)
+    rig.clock.sleep(0.06)
+    rig.say(0.2, clause=1, end="turn", rate_hz=22_050)
+    rig.play(0.1)
+    first, second = rig.playback.heard(1)
+    assert first == Heard(0, 4800, 4800, True)
+    assert second.clause_index == 1 and 0 < second.played_samples < 4410 == second.total_samples
+    rig.playback.flush()
+    assert [part.clause_index for part in rig.playback.heard(1)] == [0, 1]
+
+
 def test_what_is_no_number_is_not_played(rig: Rig) -> None:
     samples = np.array([np.nan, np.inf, -np.inf, 3.0, 0.5] * 1000, np.float32)
     rig.playback.write(SpeechFrame(1, 0, samples, RATE_HZ, True, True), rig.cancel)
