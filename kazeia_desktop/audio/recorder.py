@@ -43,12 +43,14 @@ def record(
     cancel: CancelToken,
     report: Callable[[Heard], None],
     keep: bool = True,
+    clock: Callable[[], float] = time.monotonic,
 ) -> FloatArray:
     """Listen until `finish` is set or `longest_s` are there; reports 20 times a second.
 
     Args:
         device: as `devices.find`; "" is the system's.
         keep: False: only report.
+        clock: seconds.
     Returns:
         (n,) float32 mono at 24 kHz in [-1, 1], without numbers that are none; empty without `keep`.
     Raises:
@@ -69,7 +71,7 @@ def record(
     opened = devices.open_stream("input", device, RATE_HZ, _LATENCY_S, callback_for)
     devices.start_stream("input", opened)
     resampler = None if opened.rate_hz == RATE_HZ else Resampler(opened.rate_hz, RATE_HZ)
-    name, kept, n, arrived_s = opened.device.name, [np.zeros(0, np.float32)], 0, time.monotonic()
+    name, kept, n, arrived_s = opened.device.name, [np.zeros(0, np.float32)], 0, clock()
     longest = math.inf if math.isinf(longest_s) else round(longest_s * RATE_HZ)
     try:
         while not finish.is_set() and n < longest:
@@ -78,12 +80,12 @@ def record(
             came = rings[-1].available()
             raw = rings[-1].read(came) if came else None
             if raw is None:
-                if time.monotonic() - arrived_s > _NOTHING_S:
+                if clock() - arrived_s > _NOTHING_S:
                     raise AudioDeviceError(
                         "The microphone {name} delivers nothing: plug it in again, or choose another.", name=name
                     )
                 continue
-            arrived_s = time.monotonic()
+            arrived_s = clock()
             sound = np.clip(np.nan_to_num(raw, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
             peak = float(np.abs(sound).max())
             rms = float(np.sqrt(np.mean(np.square(sound))))

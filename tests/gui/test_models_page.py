@@ -78,7 +78,9 @@ def shown(
     one.window.show_page("models")
     page = one.window.page
     assert isinstance(page, ModelsPage)
-    one.until(lambda: page.listing is not None and all(row.isVisible() for row in page.rows.values()))
+    one.bot.waitUntil(
+        lambda: page.listing is not None and all(row.isVisible() for row in page.rows.values()), timeout=20_000
+    )  # imports
     return one, page
 
 

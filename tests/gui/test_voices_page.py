@@ -56,7 +56,9 @@ def shown(opened: Opener, values: dict[str, object] | None = None) -> tuple[Open
     one.window.show_page("voices")
     page = one.window.page
     assert isinstance(page, VoicesPage)
-    one.until(lambda: page.listing is not None and all(row.isVisible() for row in page.rows))
+    one.bot.waitUntil(
+        lambda: page.listing is not None and all(row.isVisible() for row in page.rows), timeout=20_000
+    )  # imports
     return one, page
 
 
@@ -165,13 +167,12 @@ def test_a_file_becomes_a_voice_only_with_name_and_consent(
     opened: Opener, tmp_path: Path, paths: Paths, playing: list[str]
 ) -> None:
     one, page = shown(opened)
-    page.add_button.click()
     form = page.add
     file = tmp_path / "Paul.wav"
     write_wav(file, voice_like(4.0), 24_000)
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(file))])
-    form.dropEvent(
+    page.dropEvent(
         QDropEvent(
             QPointF(5, 5), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         )

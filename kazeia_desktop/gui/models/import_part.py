@@ -132,16 +132,17 @@ class ImportPart(Card):
     # Dropping
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _dropped(event) is not None:
+        if dropped(event) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        path = _dropped(event)
+        path = dropped(event)
         if path is not None:
             event.acceptProposedAction()
             self.open(path)
 
 
-def _dropped(event: QDropEvent) -> Path | None:
+def dropped(event: QDropEvent) -> Path | None:
+    """The one file or folder that is dragged; None: something else."""
     urls = event.mimeData().urls()
     return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None

@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import plain_label, say
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.models import told, work
-from kazeia_desktop.gui.models.import_part import ImportPart
+from kazeia_desktop.gui.models.import_part import ImportPart, dropped
 from kazeia_desktop.gui.models.listing import Kind, ModelListing, look_up
 from kazeia_desktop.gui.models.queue import ModelQueue, Phase, Task, Verb
 from kazeia_desktop.gui.models.row import ModelRow
@@ -49,6 +50,7 @@ class ModelsPage(Page):
             self.column.addLayout(self._lists[kind])
         self.column.addWidget(self.own)
         self.column.addStretch(1)
+        self.setAcceptDrops(True)
         self.own.take_wanted.connect(self._take_in)
         self.own.convert_wanted.connect(self._convert_own)
         self.queue.changed.connect(self._task_changed)
@@ -240,6 +242,19 @@ class ModelsPage(Page):
 
     def _take_in(self, path: Path, kind: str, name: str) -> None:
         self.queue.take_in(path, kind, name, path.stem if kind == "llm" else path.name)
+
+    # A file or folder dropped anywhere on the page
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        path = dropped(event)
+        if path is not None:
+            event.acceptProposedAction()
+            self.scroll_area.ensureWidgetVisible(self.own)
+            self.own.open(path)
 
     # Language
 

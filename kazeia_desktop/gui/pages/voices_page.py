@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
@@ -13,7 +14,7 @@ from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices import work
-from kazeia_desktop.gui.voices.add_voice import AddVoice
+from kazeia_desktop.gui.voices.add_voice import AddVoice, dropped
 from kazeia_desktop.gui.voices.listing import Kind, VoiceItem, VoiceListing, look_up
 from kazeia_desktop.gui.voices.row import VoiceRow
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -51,6 +52,7 @@ class VoicesPage(Page):
         self.column.addLayout(self._list)
         self.column.addStretch(1)
         self.note.hide()
+        self.setAcceptDrops(True)
         self.add_button.clicked.connect(self._open_form)
         self.to_models.clicked.connect(lambda: context.show_page("models"))
         self.add.closed.connect(self._close_form)
@@ -282,6 +284,19 @@ class VoicesPage(Page):
     def _added(self, _name: str) -> None:
         self._close_form()
         self.reload()
+
+    # A file dropped anywhere on the page
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped(event) is not None and not self.note.isVisible():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        path = dropped(event)
+        if path is not None:
+            event.acceptProposedAction()
+            self._open_form()
+            self.add.open_file(path)
 
     # Theme and language
 
