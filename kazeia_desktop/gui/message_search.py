@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from kazeia_desktop.gui.transcript import Transcript
 
 _SLICE_S: Final = 0.006
+_TELL_S: Final = 0.06
 MOST_FOUND: Final = 2000
 """Places that are counted; who finds more writes more."""
 
@@ -57,6 +58,7 @@ class MessageSearch(QObject):
         self._wanted = ""
         self._row = -1
         self._n = 0
+        self._told_s = 0.0
         self.marks: dict[int, tuple[tuple[int, int], ...]] = {}
         self.done = True
         self._timer = QTimer(self)
@@ -94,4 +96,7 @@ class MessageSearch(QObject):
         if self._row < 0 or self._n >= MOST_FOUND:
             self.done = True
             self._timer.stop()
-        self.changed.emit()
+        now_s = self._now()
+        if self.done or now_s - self._told_s >= _TELL_S:
+            self._told_s = now_s
+            self.changed.emit()
