@@ -300,3 +300,27 @@ def test_a_microphone_switched_off_meanwhile_is_off_afterwards(opened: Opener, m
     assert ("set_muted", False) not in one.engine.calls
     one.window.set_muted(False)
     one.until(lambda: one.engine.called("set_muted")[-1] == ("set_muted", False))
+
+
+def test_the_list_takes_the_engine_that_the_builder_takes(paths: Paths) -> None:
+    from kazeia_desktop.gui.voices import listing
+    from kazeia_desktop.models.catalog import Catalog
+    from kazeia_desktop.models.store import ModelStore
+    from kazeia_desktop.pipeline.builder import LIGHT_VOICE_MODEL, voice_engine, voices_dir
+    from kazeia_desktop.settings.schema import Settings
+    from kazeia_desktop.settings.store import with_value
+    from tests.gui.test_models_page import install
+
+    assert voices_dir() == listing._STYLES
+    store = ModelStore(paths.models_dir, Catalog.load())
+    for light in (False, True):
+        if light:
+            install(paths, LIGHT_VOICE_MODEL)
+        for own in (False, True):
+            if own and not light:
+                write_model(paths.models_dir / "own")
+            for engine in ("auto", "kokoro", "qwen3", "system"):
+                for voice in ("", "ff_siwis", "espeak-ng", "Marie"):
+                    settings = with_value(with_value(Settings(), "tts.engine", engine), "tts.voice", voice)
+                    there = (paths.models_dir / "own").exists()
+                    assert listing.engine_for(settings, there, light) == voice_engine(settings, store, paths)

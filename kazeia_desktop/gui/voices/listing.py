@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kazeia_desktop.tts.voice_files import AddedVoice
 
 Kind = Literal["light", "system", "speaker", "chance", "added", "damaged"]
+_STYLES = Path(__file__).parent.parent.parent / "assets" / "voices"
 _ENGINES: dict[Kind, str] = {
     "light": "kokoro", "system": "system", "speaker": "qwen3", "chance": "qwen3", "added": "qwen3",
 }  # fmt: skip
@@ -71,24 +72,21 @@ def look_up(paths: Paths, settings: Settings, speaking: str = "") -> VoiceListin
     """
     from kazeia_desktop.models.catalog import Catalog
     from kazeia_desktop.models.store import ModelStore
-    from kazeia_desktop.pipeline.builder import LIGHT_VOICE_MODEL, voice_engine, voices_dir
     from kazeia_desktop.tts.phonemes import find_espeak
     from kazeia_desktop.tts.system_voice import find_system_voice
     from kazeia_desktop.tts.voices import BUILT_IN, DEFAULT_VOICE
 
     store = ModelStore(paths.models_dir, Catalog.load())
     own, chosen = _own_models(paths, settings)
-    try:
-        engine = voice_engine(settings, store, paths)
-    except ModelError:
-        engine = ""  # the settings name a model that is gone: nothing is used
+    light = next(entry.name for entry in store.catalog.of_kind("voice") if entry.usable)
+    engine = engine_for(settings, chosen is not None, store.state(light).present)
     if settings.tts.engine == "auto" and speaking.startswith("Kokoro"):
         engine = "kokoro"
-    light_ready = store.state(LIGHT_VOICE_MODEL).present and find_espeak() is not None
+    light_ready = store.state(light).present and find_espeak() is not None
     known = {voice.name: voice for voice in BUILT_IN}
     wanted = settings.tts.voice
     items: list[VoiceItem] = []
-    for style in sorted(file.stem for file in voices_dir().glob("*.bin")):
+    for style in sorted(file.stem for file in _STYLES.glob("*.bin")):
         voice = known.get(style)
         title, used = style.partition("_")[2].capitalize() or style, (wanted or DEFAULT_VOICE) == style
         spoken, licence = (voice.languages, voice.licence) if voice else ((), "")
@@ -105,6 +103,24 @@ def look_up(paths: Paths, settings: Settings, speaking: str = "") -> VoiceListin
     items += _added(paths, wanted if engine == "qwen3" else None, own, chosen)
     learner = next((found.description.name for _, found in own if found.description.speaker_encoder), "")
     return VoiceListing(tuple(items), learner, len(own))
+
+
+def engine_for(settings: Settings, own: bool, light: bool) -> str:
+    """As `pipeline.builder.voice_engine`, whose imports (every model's runtime) are too dear for a list.
+
+    Args:
+        own: a model of Kazeia's own voice can be used. light: the light voice's model is here.
+    """
+    from kazeia_desktop.tts.voices import engine_of
+
+    if settings.tts.engine != "auto":
+        return settings.tts.engine
+    of_voice = engine_of(settings.tts.voice)
+    if of_voice == "system":
+        return of_voice
+    if of_voice is None and own:
+        return "qwen3"
+    return "kokoro" if light else "system"
 
 
 def _own_models(paths: Paths, settings: Settings) -> "tuple[list[tuple[Path, VoiceManifest]], Path | None]":
