@@ -29,6 +29,8 @@ _CHARACTERS_PER_S: Final = 15.0
 _REMEMBERED: Final = 8
 _LEAST_SPREAD: Final = 0.03
 """Of the speed: a clause is never exactly as fast as the ones before."""
+_CAUTION: Final = (1 + _LEAST_SPREAD) / (1 - _LEAST_SPREAD)
+"""What came quickest of such a spread may be followed by what is slowest."""
 _PIECE_S: Final = 0.32
 """Length of pieces, until one has come."""
 _LEAST_CLAUSE_S: Final = 0.5
@@ -189,10 +191,10 @@ class _Run:
         if measured is None or self._first is None:
             return self._prior
         if self._prior is None:
-            return measured * (1 + _LEAST_SPREAD)
+            return measured * _CAUTION
         seconds = self.there_s - self._first[1]
         weight_s = _HOPEFUL_WEIGHT_S if measured > self._prior else _WEIGHT_S
-        return (self._prior * weight_s + measured * seconds) / (weight_s + seconds)
+        return (self._prior * weight_s + measured * _CAUTION * seconds) / (weight_s + seconds)
 
     def next_s(self) -> float:
         """How long the next piece takes to come."""
