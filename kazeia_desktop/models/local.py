@@ -10,7 +10,6 @@ from typing import Final, Literal
 from kazeia_desktop.errors import ModelCorruptError, ModelError, ModelIncompatibleError, ModelMissingError
 from kazeia_desktop.formats import voice_manifest
 from kazeia_desktop.models.catalog import Catalog
-from kazeia_desktop.models.convert.requantize import is_language_model
 from kazeia_desktop.models.convert.staging import Meter, staged
 from kazeia_desktop.models.fetch import ProgressCallback
 from kazeia_desktop.models.verify import CHUNK, file_sha256
@@ -26,6 +25,8 @@ def kind_of(path: Path) -> Kind:
     Raises:
         ModelMissingError: it is not there. ModelIncompatibleError: it is none of these.
     """
+    from kazeia_desktop.models.convert.requantize import is_language_model  # imports onnx; a list needs none of it
+
     if not path.exists():
         raise ModelMissingError("There is no {path}.", path=str(path))
     if path.is_file():
