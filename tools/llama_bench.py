@@ -146,16 +146,33 @@ class Busy:
             process.communicate()
 
 
-def in_turn(program: Path, gguf: Path, model: LlamaModel, options: argparse.Namespace) -> dict[str, object]:
+def opened(options: argparse.Namespace) -> LlamaModel:
+    """The model as Kazeia loads it, warm."""
+    model = LlamaModel(options.model, LlmSettings(threads=options.threads, prefill_threads=0, n_ctx=1024))
+    ours(model, 16)
+    return model
+
+
+def anew(options: argparse.Namespace) -> float:
+    """Kazeia's milliseconds a token with a model just loaded, as llama-bench's is, so that where weights come to lie in
+    memory weighs on both alike."""
+    model = opened(options)
+    try:
+        return ours(model, options.tokens)
+    finally:
+        model.close()
+
+
+def in_turn(program: Path, gguf: Path, options: argparse.Namespace) -> dict[str, object]:
     """Both, `runs` times one after the other."""
     flash = LlmSettings().flash_attention
     pairs = []
     for run in range(options.runs):
         if run % 2:
             its = theirs(program, gguf, options.threads, options.tokens, flash)
-            pairs.append((ours(model, options.tokens), its))
+            pairs.append((anew(options), its))
         else:
-            mine = ours(model, options.tokens)
+            mine = anew(options)
             pairs.append((mine, theirs(program, gguf, options.threads, options.tokens, flash)))
     ratios = sorted(mine / its for mine, its in pairs)
     return {
@@ -193,15 +210,14 @@ def main() -> int:
     options = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     program = build(options.source or source(pinned()))
-    model = LlamaModel(options.model, LlmSettings(threads=options.threads, prefill_threads=0, n_ctx=1024))
-    try:
-        ours(model, 16)
-        record: dict[str, object] = {"model": options.model.name, "threads": options.threads, "tokens": options.tokens}
-        record |= in_turn(program, options.model, model, options)
-        if options.busy:
+    record: dict[str, object] = {"model": options.model.name, "threads": options.threads, "tokens": options.tokens}
+    record |= in_turn(program, options.model, options)
+    if options.busy:
+        model = opened(options)
+        try:
             record["beside_busy"] = beside(model, options)
-    finally:
-        model.close()
+        finally:
+            model.close()
     if options.json:
         sys.stdout.write(json.dumps(record) + "\n")
     else:
