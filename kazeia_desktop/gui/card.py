@@ -14,9 +14,30 @@ _WIDEST: Final = 960
 """A line of text that is longer is not read with ease."""
 
 
+class _Label(QLabel):
+    """Wraps within its own greatest width: Qt asks for the height at the width of the layout, however wide that is."""
+
+    def heightForWidth(self, width: int) -> int:
+        return super().heightForWidth(min(width, self.maximumWidth()))
+
+
+class _Column(QVBoxLayout):
+    """Of a widget with a greatest width; as `_Label`."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._owner = parent
+
+    def heightForWidth(self, width: int) -> int:
+        return super().heightForWidth(min(width, self._owner.maximumWidth()))
+
+    def minimumHeightForWidth(self, width: int) -> int:
+        return super().minimumHeightForWidth(min(width, self._owner.maximumWidth()))
+
+
 def plain_label(name: str = "", parent: QWidget | None = None) -> QLabel:
     """A label that wraps and never reads its text as markup."""
-    label = QLabel(parent)
+    label = _Label(parent)
     if name:
         label.setObjectName(name)
     label.setWordWrap(True)
@@ -84,7 +105,7 @@ class Card(QFrame):
         head.addWidget(self.badge)
         self.column = QVBoxLayout()
         self.column.setSpacing(GRID)
-        box = QVBoxLayout(self)
+        box = _Column(self)
         box.setContentsMargins(2 * GRID, GRID + 4, 2 * GRID, GRID + 4)
         box.setSpacing(GRID)
         box.addLayout(head)

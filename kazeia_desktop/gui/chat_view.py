@@ -150,8 +150,9 @@ class ChatView(QAbstractScrollArea):
         return self._shown.get(row)
 
     def row_of(self, bubble: Bubble) -> int | None:
-        """The row whose message the bubble draws."""
-        return next((row for row, one in self._shown.items() if one is bubble), None)
+        """The row whose message the bubble draws; None: it draws none, or one that is just being removed."""
+        row = next((row for row, one in self._shown.items() if one is bubble), None)
+        return None if row is None or row >= self._transcript.rowCount() else row
 
     @property
     def tab_order(self) -> tuple[QWidget, ...]:
@@ -273,9 +274,9 @@ class ChatView(QAbstractScrollArea):
         self._placing = True
         if self.focused_row() is not None:
             self.setFocus()
-        for bubble in self._shown.values():
+        gone, self._shown = self._shown, {}  # hiding one brings the mouse to the next: none has a row any more
+        for bubble in gone.values():
             self._give_back(bubble)
-        self._shown.clear()
         self._stale.clear()
         self._marks, self._mark = {}, (-1, -1)
         self._following = True

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop.events import (
@@ -201,6 +201,24 @@ def test_tools_are_there_under_the_mouse_in_a_wide_window(opened: Opener, monkey
     assert not tools.isVisible() and bubble.more.isVisible()
     one.settle()
     assert bubble.more.height() >= 44
+
+
+def test_a_new_conversation_begins_with_the_mouse_on_a_message(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message that is hidden brings the mouse to the one below it."""
+    one = opened()
+    talk(one, ("Un", "Premier."), ("Deux", "Second."))
+    bubbles = list(one.window.chat.bubbles)
+    monkeypatch.setattr(Bubble, "underMouse", lambda self: True)
+
+    def hidden(self: Bubble, event: QHideEvent) -> None:
+        for bubble in bubbles:
+            bubble.pointed.emit(True)
+
+    monkeypatch.setattr(Bubble, "hideEvent", hidden)
+    one.window.new_conversation()
+    one.until(lambda: one.window.transcript.rowCount() == 0)
+    one.settle()
+    assert not one.window.messages.tools.isVisible()
 
 
 def test_the_menu_key_opens_the_menu(opened: Opener) -> None:
