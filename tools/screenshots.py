@@ -271,7 +271,7 @@ def scene_error(window, host, let, shot) -> None:  # noqa: ANN001
     host.engine.emit(
         Failed(
             "The settings cannot be saved to {path} ({reason}). Free space or check permissions.",
-            {"path": "/home/jeanne/.config/kazeia/settings.toml", "reason": "No space left on device"},
+            {"path": "/home/moi/.config/kazeia/settings.toml", "reason": "No space left on device"},
             "settings",
             fatal=False,
         )
@@ -360,7 +360,7 @@ def scene_log(window, host, let, shot) -> None:  # noqa: ANN001
     page.log.refresh()
     let(0.4)
     page.log.told.setText(
-        page.context.words.tr("The file is {path}.", path="/home/jeanne/.local/state/kazeia/kazeia.log")
+        page.context.words.tr("The file is {path}.", path="/home/moi/.local/state/kazeia/kazeia.log")
     )
     bar = page.scroll_area.verticalScrollBar()
     bar.setValue(bar.maximum())
@@ -445,7 +445,7 @@ def scene_private(window, host, let, shot) -> None:  # noqa: ANN001
 def scene_facts(window, host, let, shot) -> None:  # noqa: ANN001
     from kazeia_desktop.memory.facts import FactsNote
 
-    FactsNote(window._paths.facts_file).write("Je m'appelle Jeanne et j'habite à Rennes.\nJ'ai un chien, Pixel.")
+    FactsNote(window._paths.facts_file).write("J'habite à Rennes.\nJe préfère des réponses courtes.")
     scene_conversations(window, host, let, shot)
     window.sidebar.show_facts()
 
@@ -572,8 +572,8 @@ def _add_own_voice(window) -> None:  # noqa: ANN001
     write_model(paths.models_dir / "qwen3-tts-0.6b-q8_0", "Qwen3-TTS-12Hz-0.6B-Base")
     encoder, model = encoder_for(paths, window._context.settings())
     consents = (
-        ("Jeanne", "Jeanne Morvan, 12 novembre 2026, par écrit"),
-        ("Papi", "Yves Morvan, 14 novembre 2026, de vive voix"),
+        ("ma-voix", "moi-même, 12 novembre 2026, par écrit"),
+        ("voix-grave", "mon grand-père, 14 novembre 2026, de vive voix"),
     )
     for name, consent in consents:
         VoiceStore.of(paths).add(name, voice_like(9.4), consent, encoder, model, source=f"{name.lower()}.flac")
@@ -583,12 +583,12 @@ def scene_voices(window, host, let, shot) -> None:  # noqa: ANN001
     _home_with_models(window)
     _add_own_voice(window)
     _begin(window, host, let)
-    window.change_all({"tts.engine": "qwen3", "tts.voice": "Jeanne"})
+    window.change_all({"tts.engine": "qwen3", "tts.voice": "ma-voix"})
     window.show_page("voices")
     while window.page.listing is None:
         let(0.05)
     if shot.theme == "dark":
-        row = window.page.row_of("Papi")
+        row = window.page.row_of("voix-grave")
         row.delete.click()
         let(0.2)
         bar = window.page.scroll_area.verticalScrollBar()
@@ -620,9 +620,9 @@ def scene_voice_add(window, host, let, shot) -> None:  # noqa: ANN001
         part._give_back = lambda: None
         part.level.show()
     else:
-        page.add._taken(work.judge(voice_like(9.4), "jeanne.flac"))
-        page.add.name.setText("Louise")
-        page.add.who.setText("Louise Morvan")
+        page.add._taken(work.judge(voice_like(9.4), "enregistrement.flac"))
+        page.add.name.setText("voix-claire")
+        page.add.who.setText("ma sœur")
         page.add.agreed.setChecked(True)
 
 

@@ -97,6 +97,6 @@ class FactsEditor(QWidget):
         self.back.setToolTip(tr("Back to the conversations"))
         self.back.setAccessibleName(tr("Back to the conversations"))
         self.text.setAccessibleName(tr("Note about you"))
-        self.text.setPlaceholderText(tr("For example: My name is Jeanne. I live in Rennes."))
+        self.text.setPlaceholderText(tr("For example: I live in Rennes. I like short answers."))
         self.save.setText(tr("Save"))
         self._show_length()
