@@ -36,7 +36,13 @@ class Partner:
 
     def resume(self, conversation: int) -> None:
         """Go on with a kept conversation. Raises StorageError: there is none."""
-        self._memory.open(conversation, self._session)
+        self._memory.open(conversation, self._session, self._reserve)
+
+    def _reserve(self, n: int) -> int:
+        """The first of n turn ids, which count on behind them."""
+        first = self._turn + 1
+        self._turn += n
+        return first
 
     def reply(self, message: str, cancel: CancelToken) -> Iterator[str]:
         """The answer as it is written, reasoning still in it. Raises InferenceError."""

@@ -47,13 +47,13 @@ def test_resuming_with_and_without_a_fitting_state(tmp_path: Path) -> None:
         assert state.stat().st_size > 100_000
         ask(session, "Something else")
 
-        memory.open(kept, session)
+        memory.open(kept, session, lambda n: 1)
         said = ask(session, "Thank you.")
         assert session.stats.prefilled_tokens < 40
         state.unlink()
         session.reset()
         ask(session, "Something else")
-        memory.open(kept, session)
+        memory.open(kept, session, lambda n: 1)
         assert ask(session, "Thank you.") == said
         assert session.stats.prefilled_tokens > 300
         memory.leave(session)
@@ -62,7 +62,7 @@ def test_resuming_with_and_without_a_fitting_state(tmp_path: Path) -> None:
         session.close()
     other = LlamaChatSession(file, GREEDY.model_copy(update={"kv_type": "q8_0"}))
     try:
-        memory.open(kept, other)
+        memory.open(kept, other, lambda n: 1)
         assert not state.exists(), "it is of another kind of context"
         assert ask(other, "Thank you.") and other.stats.prefilled_tokens > 300
     finally:

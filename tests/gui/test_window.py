@@ -109,9 +109,7 @@ def test_metrics_open_into_the_breakdown(opened: Opener) -> None:
     one.engine.exchange("Bonjour", "Bonjour.")
     one.until(lambda: one.window.transcript.rowCount() == 2 and bool(one.window.transcript.message(1).metrics))
     bubble = one.window.chat.bubbles[1]
-    assert bubble.chip.text() == (
-        "écoute 640\u202fms · parole 412\u202fms · 1er mot 96\u202fms · 1er son 1,8\u202fs"
-    )
+    assert bubble.chip.text() == ("écoute 640\u202fms · parole 412\u202fms · 1er mot 96\u202fms · 1er son 1,8\u202fs")
     height = bubble.height()
     bubble.chip.click()
     assert "parole\u00a0reconnue\u00a0412\u202fms" in bubble.breakdown.text()
