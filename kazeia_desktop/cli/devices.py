@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.settings.store import with_value
@@ -89,10 +90,26 @@ def _check(compute: "Compute", name: str, as_json: bool) -> int:
         device = compute.find(name)
         print_text(f"{device.name}  {device.description}")
         print_text(f"  {compute.told(device) or translate('the processor itself', system_language())}")
-        for part in ("cosine", "same_top", "work", "timed_work"):
-            print_text(f"  {part:12} {record.get(part, '')}")
+        for line in _check_lines(record):
+            print_text(f"  {line}")
     _warn(compute)
     return 1 if record["state"] == "failed" else 0
+
+
+def _check_lines(record: Mapping[str, Any]) -> Iterator[str]:
+    """What was compared, and where the work ran; the processor itself is compared with nothing."""
+    language = system_language()
+    if record.get("cosine") is not None:
+        yield translate(
+            "logits beside the processor's: cosine {cosine:.5f}, the same likeliest token {share:.0%}",
+            language,
+            cosine=record["cosine"],
+            share=record["same_top"],
+        )
+    for name, done in record["work"].items():
+        yield translate("checked on {name}: {n} steps of the computation", language, name=name, n=done["nodes"])
+    for name, done in record["timed_work"].items():
+        yield translate("timed on {name}: {ms} ms", language, name=name, ms=round(done["ms"]))
 
 
 def _warn(compute: "Compute") -> None:
