@@ -359,9 +359,7 @@ def scene_log(window, host, let, shot) -> None:  # noqa: ANN001
     )
     page.log.refresh()
     let(0.4)
-    page.log.told.setText(
-        page.context.words.tr("The file is {path}.", path="/home/moi/.local/state/kazeia/kazeia.log")
-    )
+    page.log.told.setText(page.context.words.tr("The file is {path}.", path="/home/moi/.local/state/kazeia/kazeia.log"))
     bar = page.scroll_area.verticalScrollBar()
     bar.setValue(bar.maximum())
 
