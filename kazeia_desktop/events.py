@@ -162,6 +162,13 @@ class SettingChanged:
     value: float
 
 
+@dataclass(frozen=True, slots=True)
+class VoiceChanged:
+    """Another voice was loaded and speaks from now on."""
+
+    name: str
+
+
 Event = (
     StateChanged
     | LoadProgress
@@ -177,4 +184,5 @@ Event = (
     | TurnsRemoved
     | ReplayStarted
     | SettingChanged
+    | VoiceChanged
 )

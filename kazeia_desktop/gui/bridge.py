@@ -31,6 +31,7 @@ from kazeia_desktop.events import (
     TurnsRemoved,
     TurnStarted,
     UserText,
+    VoiceChanged,
 )  # fmt: skip
 from kazeia_desktop.gui.engine import Engine, EngineInfo, Host
 from kazeia_desktop.gui.lane import Lane
@@ -361,6 +362,8 @@ class EngineBridge(QObject):
                 self.replay_started.emit(turn_id, of)
             case SettingChanged(key, value):
                 self.setting_changed.emit(key, value)
+            case VoiceChanged():
+                self.command(self._tell_info)
             case EngineInfo():
                 self.ready.emit(item)
             case ("choices", str(kind), tuple(found)):

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from kazeia_desktop.audio.base import SpeechSink
 from kazeia_desktop.errors import AudioDeviceError, Cancelled, KazeiaError
-from kazeia_desktop.events import ClauseStarted, Level, State
+from kazeia_desktop.events import ClauseStarted, Level, State, VoiceChanged
 from kazeia_desktop.frames import Clause, SpeechFrame
 from kazeia_desktop.pipeline.answering import reloaded, settled
 from kazeia_desktop.pipeline.cushion import Cushion
@@ -115,6 +115,8 @@ class SpeakStage:
             close = self.synthesizer.close if self.synthesizer is not None else lambda: None
             self.synthesizer = reloaded(self._desk, close, item)
             self._cushion.forget()
+            if self.synthesizer is not None:
+                self._desk.emit(VoiceChanged(self.synthesizer.name))
         if self.synthesizer is not None:
             settled(self._desk, self.synthesizer, item)
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop.errors import ModelMissingError
-from kazeia_desktop.events import Failed, Level, Notice, State, StateChanged
+from kazeia_desktop.events import Failed, Level, Notice, State, StateChanged, VoiceChanged
 from kazeia_desktop.gui.states import state_word
 from kazeia_desktop.gui.words import Words
 from tests.fakes.fake_engine import FakeHost
@@ -463,3 +463,11 @@ def test_dark_and_light_are_switched_live(opened: Opener) -> None:
     one.settle()
     dark = one.window.grab().toImage().pixelColor(40, 200)
     assert light.lightness() > 200 and dark.lightness() < 60
+
+
+def test_another_voice_is_named_when_it_is_there(opened: Opener) -> None:
+    """A voice is loaded while the one before goes on: what `apply` leaves behind is not yet the new one."""
+    one = opened()
+    one.engine.voice_name = "Kazeia"
+    one.engine.emit(VoiceChanged("Kazeia"))
+    one.until(lambda: one.window.header.voice.text().endswith("Kazeia"))

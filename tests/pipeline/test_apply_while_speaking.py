@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from kazeia_desktop.errors import ModelMissingError, SettingsError
-from kazeia_desktop.events import Failed, TurnEnded
+from kazeia_desktop.events import Failed, TurnEnded, VoiceChanged
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import Value, with_value
 from tests.fakes.stages import FakeConversation, FakeRecognizer, FakeSession, FakeSynthesizer, until
@@ -82,6 +82,7 @@ def test_another_voice_is_loaded_beside_the_one_that_speaks_and_says_the_next_cl
         goes_on(fake)
         assert old.spoken == CLAUSES[:1] and voices.made[0].spoken == CLAUSES[1:]
         assert old.closed and not voices.made[0].closed
+        assert VoiceChanged(voices.made[0].name) in fake.watcher.events
 
 
 def test_where_memory_is_short_the_old_voice_is_closed_first() -> None:
