@@ -387,7 +387,6 @@ class MainWindow(QMainWindow):
         if narrow is not self._narrow:
             self._narrow = narrow
             self.body.set_narrow(narrow)
-            self.presence.set_narrow(narrow)
             self.stack.set_narrow(narrow)
             self.setStyleSheet(style_sheet(self._tokens, narrow))
 

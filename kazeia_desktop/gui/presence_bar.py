@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -22,7 +22,7 @@ from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.level_meter import LevelMeter, Waveform
 from kazeia_desktop.gui.shortcuts import Shortcuts
 from kazeia_desktop.gui.states import state_word
-from kazeia_desktop.gui.theme import GRID, Tokens, state_color
+from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, state_color
 from kazeia_desktop.gui.words import Words
 
 _ICON: Final = 20
@@ -61,6 +61,7 @@ class PresenceBar(QWidget):
         self._tokens = tokens
         self._state = State.LOADING
         self._half_duplex = False
+        self._narrow = False
         self._has_microphone = True
         self._waiting = False  # a text will be sent when the models are there
         self._progress_text = ""
@@ -133,7 +134,7 @@ class PresenceBar(QWidget):
         self._grid.setHorizontalSpacing(GRID + 4)
         self._grid.setVerticalSpacing(GRID)
         box.addLayout(self._grid)
-        self.set_narrow(False)
+        self._lay_out(False)
         self.dress(tokens)
         self.retranslate()
 
@@ -150,8 +151,15 @@ class PresenceBar(QWidget):
 
     # Geometry
 
-    def set_narrow(self, narrow: bool) -> None:
-        """Two rows on a tablet, one on a wide window."""
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Two rows where one leaves no room to write: on a tablet, and beside an open panel."""
+        super().resizeEvent(event)
+        narrow = event.size().width() < NARROW_PX
+        if narrow is not self._narrow:
+            self._lay_out(narrow)
+
+    def _lay_out(self, narrow: bool) -> None:
+        self._narrow = narrow
         for part in (self.meter, self._said, self._writing, self._buttons):
             self._grid.removeWidget(part)
         self._grid.addWidget(self.meter, 0, 0)

@@ -188,3 +188,22 @@ def test_a_level_is_drawn_at_once(opened: Opener) -> None:
     one.engine.emit(Level(0.1))
     one.until(lambda: meter.paints > before)
     assert time.monotonic() - started < 0.05
+
+
+def test_there_is_room_to_write_beside_an_open_panel(opened: Opener) -> None:
+    one = opened()
+    presence = one.window.presence
+    one.window.resize(1080, 760)
+    one.settle()
+    alone = presence.height()
+    assert presence.field.width() >= 400
+    one.window.show_settings(True)
+    one.engine.emit(StateChanged(State.HEARING))  # one more button
+    one.until(lambda: presence.send_now.isVisible())
+    one.settle()
+    assert presence.field.width() >= 400
+    assert alone < presence.height() <= 2 * alone
+    assert presence.geometry().bottom() == one.window.body.height() - 1
+    one.window.show_settings(False)
+    one.settle()
+    assert presence.height() == alone
