@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import psutil
@@ -39,6 +40,7 @@ from kazeia_desktop.settings.schema import Settings
 
 _TICK_MS: Final = 5
 _LOOK_MS: Final = 50
+_SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
 _WRITING = threading.Lock()
 
 
@@ -83,7 +85,7 @@ class Hands(QObject):
         super().__init__(window)
         self._window = window
         self._longest_ms = 0.0
-        self._last_s = time.perf_counter()
+        self._last_s = own_s()
         self._levels: dict[str, int] = {}
         tick = QTimer(self)
         tick.setTimerType(Qt.TimerType.PreciseTimer)
@@ -105,8 +107,8 @@ class Hands(QObject):
                 self.arrived.emit(json.loads(line))
 
     def _tick(self) -> None:
-        """How long the event loop was away at most."""
-        now_s = time.perf_counter()
+        """How long the event loop was away at most; the turns that other programs took do not count."""
+        now_s = own_s()
         self._longest_ms = max(self._longest_ms, 1000 * (now_s - self._last_s))
         self._last_s = now_s
 
@@ -130,7 +132,7 @@ class Hands(QObject):
         # A menu or a dialog that opens takes orders in an event loop of its own: the answer does not wait for it.
         QTimer.singleShot(0, self, acts)
         tell(event="answer", order=number, found=found)
-        self._last_s = time.perf_counter()
+        self._last_s = own_s()
 
     # Orders: each finds what is meant, and returns what is then to be done, and what it found
 
@@ -220,6 +222,12 @@ class Hands(QObject):
         if dialog is not None:
             return dialog.focusWidget() or dialog
         return self._window.focusWidget() or self._window
+
+
+def own_s() -> float:
+    """A clock of this thread that stands still while it wants to run and other programs have the processor."""
+    waited_s = int(_SCHEDSTAT.read_text().split()[1]) / 1e9 if _SCHEDSTAT.exists() else 0.0
+    return time.perf_counter() - waited_s
 
 
 def visible() -> Iterator[QWidget]:
