@@ -18,7 +18,7 @@ class Call:
     late); cancel (what: "timer", "alarm" or "all"; which of them: seconds, or hour, minute and either:
     whether twelve hours later is meant as well); list; calculate (expression: see `calculator`); convert (value:
     decimal text, from, to: signs of `units`); volume (level: percent, or up: bool);
-    elsewhere (what: see `ask_elsewhere`); harm; translate (text, source, to: see `translation`).
+    elsewhere (what: see `ask_elsewhere`); harm; distress; translate (text, source, to: see `translation`).
     """
 
     tool: str

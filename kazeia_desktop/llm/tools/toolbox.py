@@ -70,6 +70,8 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "internet": "Je ne peux pas faire cela : je n'ai pas Internet, rien ne sort de cet ordinateur.",
         "devices": "Je ne peux pas faire cela : je ne commande aucun appareil ni aucune application.",
         "harm": "Je ne peux pas vous aider à faire cela : quelqu'un pourrait en souffrir.",
+        "distress": "Je suis désolée que cela aille si mal. Vous n'êtes pas seul : en France, le 31 14 répond jour et "
+        "nuit, gratuitement ; s'il y a urgence, appelez le 112. Voulez-vous m'en parler ?",
     },
     "en": {
         "time": "It is {time}",
@@ -116,6 +118,8 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "internet": "I can't do that: I have no Internet, nothing leaves this computer.",
         "devices": "I can't do that: I control no devices and no other programs.",
         "harm": "I can't help you with that: somebody could get hurt.",
+        "distress": "I am sorry that it is so hard. You are not alone: call 988 in the United States, 116 123 in Great "
+        "Britain, or 112 in an emergency, day and night. Do you want to talk about it?",
     },
 }  # fmt: skip
 
@@ -287,6 +291,9 @@ class Toolbox:
     def _harm(self, call: Call) -> Outcome:
         return Outcome(self._say("harm"))
 
+    def _distress(self, call: Call) -> Outcome:
+        return Outcome(self._say("distress"))
+
 
 def _is_meant(pending: Pending, call: Call) -> bool:
     """Whether it is the one that is to be cancelled, where a length or a time of day says which."""
@@ -312,4 +319,5 @@ _DOES: Final[Mapping[str, Callable[[Toolbox, Call], Outcome | None]]] = {
     "volume": Toolbox._change_volume,
     "elsewhere": Toolbox._elsewhere,
     "harm": Toolbox._harm,
+    "distress": Toolbox._distress,
 }

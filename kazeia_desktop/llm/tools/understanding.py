@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Final
 
 from kazeia_desktop.llm.tools.ask_clock import date_call, time_call
+from kazeia_desktop.llm.tools.ask_distress import distress_call
 from kazeia_desktop.llm.tools.ask_elsewhere import elsewhere_call
 from kazeia_desktop.llm.tools.ask_harm import harm_call
 from kazeia_desktop.llm.tools.ask_timers import timer_call, timer_words
@@ -65,6 +66,7 @@ def _conversion(request: Request) -> Call | None:
 
 
 _RULES: Final[tuple[tuple[str, Callable[[Request], Call | None]], ...]] = (
+    (LIMITS, distress_call),
     (CLOCK, time_call),
     (CLOCK, date_call),
     (VOLUME, volume_call),

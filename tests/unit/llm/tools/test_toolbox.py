@@ -214,7 +214,7 @@ def test_a_translation_is_the_models_and_goes_on(tmp_path: Path) -> None:
 def test_every_language_says_the_same_things_and_every_call_is_done() -> None:
     assert _SAID["fr"].keys() == _SAID["en"].keys()
     assert set(_DOES) == {"time", "date", "timer", "alarm", "cancel", "list", "calculate", "convert", "volume",
-        "elsewhere", "harm",
+        "elsewhere", "harm", "distress",
     }  # fmt: skip
 
 
