@@ -81,6 +81,7 @@ class EngineBridge(QObject):
         self._unapplied = False
         self._muted = False
         self._held = False  # the window itself records or plays
+        self._state = State.LOADING
         self._first_text: str | None = None  # typed before the models were there
         self._control = Lane("control", self._unexpected)
         self._slow = Lane("engine", self._unexpected)
@@ -90,6 +91,11 @@ class EngineBridge(QObject):
     def engine(self) -> Engine | None:
         """The engine that answers now, for a job that asks for something slow; None while there is none."""
         return self._engine
+
+    @property
+    def state(self) -> State:
+        """What was last told, for who begins to listen later."""
+        return self._state
 
     # What the window calls; each returns at once
 
@@ -337,6 +343,7 @@ class EngineBridge(QObject):
                     rms, self._level_waits = self._level, False
                 self.level_changed.emit(rms)
             case StateChanged(state):
+                self._state = state
                 self.state_changed.emit(state)
             case ReplyDelta(turn_id, text):
                 self.reply_delta.emit(turn_id, text)

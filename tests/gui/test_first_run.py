@@ -206,6 +206,18 @@ def test_the_first_exchange_closes_into_the_conversation(opened: Opener, paths: 
     one.until(lambda: memory.is_done(paths))
 
 
+def test_while_models_load_none_is_said_to_be_missing(opened: Opener) -> None:
+    host = FakeHost()
+    host.hold.clear()
+    one, page = shown(opened, host)
+    page.show_step(4)
+    one.settle()
+    assert page.words_step.text.text() == "Kazeia se prépare\u202f: encore quelques secondes."
+    assert not page.words_step.to_models.isVisible()
+    host.hold.set()
+    one.until(lambda: page.words_step.text.text() == "Dites «\u202fBonjour\u202f»\u202f: Kazeia vous répond.")
+
+
 def test_missing_models_are_told_by_the_page_and_not_by_the_banner(opened: Opener) -> None:
     one, page = shown(opened, missing())
     one.settle()

@@ -20,7 +20,7 @@ class FirstWordsStep(Step):
 
     def __init__(self, context: PageContext, tokens: Tokens) -> None:
         super().__init__(context, tokens)
-        self._state: State | None = None
+        self._state = context.bridge.state
         self._seen = False
         self.queue = ModelQueue.of(context)
         self.line = plain_label("quiet")
@@ -61,8 +61,6 @@ class FirstWordsStep(Step):
     def _refresh(self) -> None:
         words = self.context.words
         tr, state = words.tr, self._state
-        if state is None:  # it was told before this step was made
-            state = State.ERROR if self.context.bridge.engine is None else State.LISTENING
         running = next((task for task in self.queue.tasks if task.phase is Phase.RUNNING), None)
         line, missing = "", False
         if running is not None and state in (State.ERROR, State.LOADING):
