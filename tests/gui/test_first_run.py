@@ -209,7 +209,11 @@ def test_the_first_exchange_closes_into_the_conversation(opened: Opener, paths: 
 def test_while_models_load_none_is_said_to_be_missing(opened: Opener) -> None:
     host = FakeHost()
     host.hold.clear()
-    one, page = shown(opened, host)
+    one = opened(host)
+    one.settle()  # the state is told before the page is there
+    one.window.show_page("first-run")
+    page = one.window.page
+    assert isinstance(page, FirstRunPage)
     page.show_step(4)
     one.settle()
     assert page.words_step.text.text() == "Kazeia se prépare\u202f: encore quelques secondes."

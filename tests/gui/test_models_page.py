@@ -119,7 +119,7 @@ def test_a_download_can_be_paused_resumed_and_is_there_at_the_end(
     one.until(lambda: visible(page.rows[SMOL]) == {"use", "verify", "delete"})
     assert fetcher.asked == [SMOL, SMOL] and not row.line.isVisible()
     page.rows[SMOL].use.click()
-    one.until(lambda: page.rows[SMOL].badge.text() == "utilisé")
+    one.until(lambda: page.rows[SMOL].badge.text() == "en service")
     assert page.context.settings().llm.model == SMOL
     assert paths.models_dir.exists()
 
@@ -175,7 +175,7 @@ def test_deleting_asks_and_says_what_is_lost(opened: Opener, paths: Paths) -> No
     folder = install(paths, WHISPER)
     one, page = shown(opened)
     row = page.rows[WHISPER]
-    assert row.badge.text() == "utilisé" and visible(row) == {"verify", "delete"}
+    assert row.badge.text() == "en service" and visible(row) == {"verify", "delete"}
     row.delete.click()
     assert row.asking and "ne comprend plus la parole" in row._asked.text() and row.no.hasFocus()
     row.no.click()
