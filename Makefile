@@ -50,10 +50,11 @@ bench: models  ## what this machine does: speech to text, language model, whole 
 	$(BIN)/kazeia bench llm
 	$(BIN)/kazeia bench turn
 
-soak: dev models  ## utterances stopped, settings turned at random, then an hour of conversation, watching memory and threads
+soak: system-test dev models  ## utterances stopped, settings turned at random, a robot's sessions, then an hour of conversation
 	@$(BIN)/kazeia models get smollm2-135m
 	$(BIN)/python tools/soak_voice.py
 	$(BIN)/python tools/soak_knobs.py
+	for session in 1 2 3 4 5; do $(BIN)/python -m pytest -q tests/device/test_robot_session.py || exit 1; done
 	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/
