@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-BUDGET_BYTES = 3_000_000
+BUDGET_BYTES = 7_000_000
 
 QUESTION = "Bonjour Kazeia. Quel temps faut-il prévoir pour une promenade en Bretagne ce week-end ?"
 ANSWER = (
