@@ -100,9 +100,9 @@ def _is_name(text: str) -> bool:
 def test_numbers_follow_the_language(opened: Opener) -> None:
     one = full_window(opened)
     editor = one.window.panel.fields["llm.temperature"].editor.widget
-    assert isinstance(editor, QLineEdit) and editor.text() == "0,6"
+    assert isinstance(editor, QLineEdit) and editor.text() == "0,3"
     switch(one, "en")
-    assert editor.text() == "0.6"
+    assert editor.text() == "0.3"
     assert Words("fr").seconds(1234) == "1,2\u202fs" and Words("en").seconds(1234) == "1.2\u202fs"
     assert Words("fr").seconds(12.4) == "12\u202fms"
 
