@@ -13,6 +13,8 @@ _OPENINGS: Final = ("<think>", "<thinking>", "<thought>", "<reasoning>")  # as t
 _TAG: Final = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\s{0,8}>", re.IGNORECASE)
 _NEARLY: Final = 0.8
 _SENTENCE_ENDS: Final = (".", "!", "?", "…")
+_ITEM: Final = re.compile(r"(?:\n|[.!?…:;]\s)\s*(?:\d{1,2}|[a-z])[.)]$", re.IGNORECASE)
+"""The number of a list's next item ends in a full stop too."""
 _FEW: Final = 4  # pieces in which a sentence's end is looked for
 
 
@@ -48,7 +50,8 @@ class Answer:
         """Whether it is nearly as long as it may be, and `text` begins another sentence: what is spoken is not cut."""
         if self.spent < _NEARLY * self.longest or not text[:1].isspace():
             return False
-        return "".join(self.said[-_FEW:]).rstrip("»\"')\u202f\xa0 ").endswith(_SENTENCE_ENDS)
+        last = "".join(self.said[-_FEW:]).rstrip("»\"')\u202f\xa0 ")
+        return last.endswith(_SENTENCE_ENDS) and _ITEM.search(last) is None
 
     def stats(self) -> ReplyStats:
         """Figures so far."""

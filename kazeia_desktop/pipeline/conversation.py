@@ -20,7 +20,7 @@ from kazeia_desktop.log import where
 from kazeia_desktop.pipeline.answering import RecognizeStage, ReplyStage, SplitStage
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.errands import Errands
-from kazeia_desktop.pipeline.heard import heard_text, is_echo
+from kazeia_desktop.pipeline.heard import heard_text, is_echo, without_cut
 from kazeia_desktop.pipeline.items import Amend, Prompt, Reload, Saying, WithSession, Work
 from kazeia_desktop.pipeline.listening import ListenStage
 from kazeia_desktop.pipeline.parts import Parts
@@ -408,7 +408,7 @@ class Conversation:
         heard = self._heard_of(turn)
         self._audio.end(turn.id, () if sink is None else sink.heard(turn.id))
         with contextlib.suppress(ChannelClosed, TimeoutError):  # closing: no history is left to amend
-            self._prompts.put(Amend(turn.id, heard), timeout_s=0.0 if self._closed else None)
+            self._prompts.put(Amend(turn.id, without_cut(heard)), timeout_s=0.0 if self._closed else None)
         self._spoke(turn, heard)
         self._desk.close_turn(turn, heard, "interrupted")
         return bool(heard)

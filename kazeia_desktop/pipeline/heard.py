@@ -10,6 +10,7 @@ from kazeia_desktop.audio.base import Heard
 _CHARACTERS_PER_S = 15.0  # French and English read aloud: 14-16 characters a second
 _MIN_ECHO_WORDS = 3
 _ECHO_RATIO = 0.75
+_CUT = "…"
 
 
 def heard_text(clauses: Mapping[int, str], heard: Sequence[Heard], sample_rate_hz: int) -> str:
@@ -36,9 +37,14 @@ def heard_text(clauses: Mapping[int, str], heard: Sequence[Heard], sample_rate_h
         words = text.split()
         n_heard = int(len(words) * part.played_samples / total)
         if n_heard:
-            said.append(" ".join(words[:n_heard]).rstrip(" ,;:") + "…")
+            said.append(" ".join(words[:n_heard]).rstrip(" ,;:") + _CUT)
         break
     return " ".join(said)
+
+
+def without_cut(heard: str) -> str:
+    """As the model remembers it: a small one that has seen "…" at the end of two answers ends the third one so."""
+    return heard.removesuffix(_CUT)
 
 
 def _words(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from kazeia_desktop.memory.facts import FactsNote
 from kazeia_desktop.memory.recorder import Recorder
 from kazeia_desktop.memory.states import StateFiles
 from kazeia_desktop.paths import Paths
+from kazeia_desktop.pipeline.heard import without_cut
 from kazeia_desktop.settings.schema import PrivacySettings
 
 _log = logging.getLogger(__name__)
@@ -141,7 +142,7 @@ class Memory:
         first = reserve(len(pairs))
         history = []
         for question, answer in pairs:
-            history += [Message(USER, question.text), Message(ASSISTANT, answer.text)]
+            history += [Message(USER, question.text), Message(ASSISTANT, without_cut(answer.text))]
         self.before_reply(session)
         session.restore(history)
         with self._lock:

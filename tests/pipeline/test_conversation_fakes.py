@@ -107,7 +107,8 @@ def test_barge_in_in_the_middle_keeps_what_was_heard() -> None:
         assert isinstance(end, TurnEnded)
         assert end.reply == "Bonjour à vous. Il fait…"
         assert fake.sink.queued_s() == 0.0
-        until(lambda: fake.session.said == [("Quel temps fait-il ?", end.reply)], "the history is amended")
+        kept = [("Quel temps fait-il ?", "Bonjour à vous. Il fait")]  # the model would learn to end so
+        until(lambda: fake.session.said == kept, "the history is amended")
 
 
 def test_barge_in_in_the_last_clause() -> None:

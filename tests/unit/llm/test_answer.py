@@ -67,6 +67,9 @@ def test_only_a_first_thought_is_not_counted(pieces: list[str], spent: int) -> N
         ("Il dort", " bien", False),
         ("Il est 3.", "5 heures", False),
         ("Il dort.", "", False),
+        ("Mélangez.\n5.", " Faites cuire", False),  # only the number of a list's next item
+        ("Mélangez. 5.", " Faites cuire", False),
+        ("Ils sont 12.", " Elle", True),
     ],
 )
 def test_a_nearly_full_answer_ends_between_sentences(said: str, next_piece: str, ends: bool) -> None:
