@@ -21,6 +21,8 @@ from kazeia_desktop.translations import system_language, translate
 LOW_DISK_BYTES: Final = 1_000_000_000
 PACKAGES: Final = ("onnxruntime", "onnx", "tokenizers", "jinja2", "num2words", "huggingface_hub")
 """Of pyproject.toml's dependencies, those that no other check meets."""
+LIMITING: Final = ("jeepney",) if sys.platform == "linux" else ()
+"""As PACKAGES; there is a conversation without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +186,15 @@ def _voice_speed(paths: Paths, settings: Settings) -> Iterator[Check]:
 
 
 def _packages() -> Check:
-    """The Python libraries that the stages import; what only limits is told by its own check."""
-    for name in PACKAGES:
+    """The Python libraries that no other check meets, the essential ones first."""
+    names = PACKAGES + LIMITING
+    for name in names:
         try:
             importlib.import_module(name)
         except (ImportError, OSError) as error:
             advice = tr("Delete the folder .venv and run `make build`.")
-            return Check("packages", False, f"{name}: {error}", advice)
-    return Check("packages", True, tr("{names} and {n_more} more", names=PACKAGES[0], n_more=len(PACKAGES) - 1))
+            return Check("packages", False, f"{name}: {error}", advice, essential=name in PACKAGES)
+    return Check("packages", True, tr("{names} and {n_more} more", names=names[0], n_more=len(names) - 1))
 
 
 def _espeak() -> Check:

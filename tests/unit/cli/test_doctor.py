@@ -235,6 +235,14 @@ def test_a_missing_package_is_essential_and_named(monkeypatch: pytest.MonkeyPatc
     assert call() == 1
 
 
+@pytest.mark.parametrize("name", doctor.LIMITING)
+def test_a_missing_package_that_only_limits_is_a_note(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    check = checks()["packages"]
+    assert not check.ok and not check.essential and name in check.detail and "make build" in check.advice
+    assert call() == 0
+
+
 def test_no_espeak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert "apt-get install espeak-ng" in checks()["espeak-ng"].advice and call() == 1
