@@ -12,7 +12,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Final
 
-from PySide6.QtCore import QLibraryInfo, QLocale, QObject, QSocketNotifier, QTimer, QTranslator
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop import __version__, log
@@ -24,6 +24,7 @@ from kazeia_desktop.gui.engine import Choice, Engine, Host
 from kazeia_desktop.gui.instance import InstanceServer
 from kazeia_desktop.gui.main_window import MainWindow
 from kazeia_desktop.gui.motion import system_reduces_motion
+from kazeia_desktop.gui.qt_words import QtWords
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -76,10 +77,12 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
     app.setQuitOnLastWindowClosed(False)  # the window says when: it may be hidden
     store = SettingsStore(paths.settings_file)
     settings = store.load()
-    _translate_qt(app, resolve_language(settings.appearance.language))
+    qt_words = QtWords(app)
+    qt_words.use(resolve_language(settings.appearance.language))
     bridge = EngineBridge(host(paths, store), settings)
     window = MainWindow(bridge, settings, paths)
     window.ended.connect(app.quit)
+    window.language_changed.connect(qt_words.use)
     server = InstanceServer(instance, window.desktop.serve, app)
     with _faults_shown(bridge), _interrupts(app, window.quit):
         window.desktop.appear(geometry.load(paths.window_file), hidden=background)
@@ -253,13 +256,6 @@ def _log_to(paths: Paths) -> None:
         _log.warning("there is no log file in %s: %s", paths.log_dir, error.strerror or error)
     if logging.getLogger().level == logging.WARNING:
         logging.getLogger("kazeia_desktop").setLevel(logging.INFO)
-
-
-def _translate_qt(app: QApplication, language: str) -> None:
-    """Qt's own words, such as the menu of a text field."""
-    translator = QTranslator(app)
-    if translator.load(QLocale(language), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
-        app.installTranslator(translator)
 
 
 @contextlib.contextmanager

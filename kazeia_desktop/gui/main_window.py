@@ -58,6 +58,7 @@ class MainWindow(QMainWindow):
         paths: where the pages find models, voices and conversations; None: where the environment says.
     """
 
+    language_changed = Signal(str)
     ended = Signal()  # closed for good
 
     def __init__(self, bridge: EngineBridge, settings: Settings, paths: Paths | None = None) -> None:
@@ -341,6 +342,7 @@ class MainWindow(QMainWindow):
         language = resolve_language(appearance.language)
         if language != self._words.language:
             self._words.language = language
+            self.language_changed.emit(language)
             self.retranslate()
         self._scheme_changed()
 

@@ -9,6 +9,7 @@ import functools
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 SCHEMA_VERSION: Final = 1
 _BUSY_S: Final = 5.0
+_AGAIN_S: Final = 0.02
 """How long a writer waits for another process."""
 
 _FIRST: Final = (
@@ -83,7 +85,7 @@ class Database:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                return self._opened()
+                return self._patiently_opened()
             except sqlite3.OperationalError:
                 raise  # busy, full, read-only: not the file's fault
             except sqlite3.DatabaseError as error:
@@ -99,6 +101,17 @@ class Database:
             path=str(self._path),
             reason=str(error).splitlines()[0][:120] if str(error) else type(error).__name__,
         )
+
+    def _patiently_opened(self) -> sqlite3.Connection:
+        """SQLite does not wait for another process that changes a new file's journal at the same moment."""
+        until_s = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                return self._opened()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until_s:
+                    raise
+                time.sleep(_AGAIN_S)
 
     def _opened(self) -> sqlite3.Connection:
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's other files take its permissions

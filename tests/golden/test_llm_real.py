@@ -243,7 +243,8 @@ def test_asked_again_edited_and_cut_it_says_what_a_full_reading_says(kv_type: st
         assert said.strip() == answer.text
         context = other._model.context
         context.keep(0)
-        prompt = session._prompts.write([session.system, *before]).tokens
+        longest = session._settings.max_reply_tokens
+        prompt = session._prompts.fit(session.system, before, longest, False, session._examples).tokens
         assert context.prefill(prompt, CancelToken()) == len(prompt)
         assert answer.tokens
         for token in answer.tokens:

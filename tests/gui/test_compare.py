@@ -198,7 +198,7 @@ def test_playing_closes_the_microphone_and_can_be_stopped(opened: Opener, shop: 
     page.plays[0].click()  # one sound at a time
     one.until(lambda: shop.played == ["own, b", "own, a"])
     page.stop.click()
-    one.until(lambda: one.engine.called("set_muted")[-1] == ("set_muted", False))
+    one.until(lambda: one.engine.called("set_muted")[-1:] == [("set_muted", False)])
     assert not page.stop.isEnabled()
 
 
@@ -209,7 +209,7 @@ def test_leaving_the_page_is_silence(opened: Opener, shop: Shop) -> None:
     one.until(lambda: bool(shop.played))
     one.window.show_conversation()
     assert not page.stop.isEnabled()
-    one.until(lambda: one.engine.called("set_muted")[-1] == ("set_muted", False))
+    one.until(lambda: one.engine.called("set_muted")[-1:] == [("set_muted", False)])
 
 
 def test_a_loudspeaker_that_fails_is_told(opened: Opener, shop: Shop) -> None:

@@ -21,27 +21,17 @@ KEEPS = with_value(Settings(), "privacy.keep_conversations", True)
 
 
 class Session(FakeSession):
-    """With messages as its history, as a real one has."""
-
-    @property
-    def history(self) -> list[Message]:  # type: ignore[override]
-        return [
-            Message(role, text) for pair in self.pairs for role, text in zip(("user", "assistant"), pair, strict=True)
-        ]
-
-    @history.setter
-    def history(self, pairs: list[tuple[str, str]]) -> None:
-        self.pairs = pairs
+    """Says its answer at once."""
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
-        self.pairs.append((user_text, self.answer))
+        self.said.append((user_text, self.answer))
         yield self.answer
 
     def record(self, user_text: str, answer: str) -> None:
-        self.pairs.append((user_text, answer))
+        self.said.append((user_text, answer))
 
     def restore(self, history: list[Message]) -> None:  # type: ignore[override]
-        self.pairs = [(a.text, b.text) for a, b in zip(history[::2], history[1::2], strict=True)]
+        self.said = [(a.text, b.text) for a, b in zip(history[::2], history[1::2], strict=True)]
 
 
 def say(partner: Partner, text: str) -> str:
@@ -77,7 +67,7 @@ def test_what_is_kept_can_be_resumed(kazeia_home: Path) -> None:
     with pytest.raises(StorageError, match="no conversation 9"):
         partner.resume(9)
     partner.resume(1)
-    assert again.pairs == [("Je m'appelle Zoé", "Bonjour."), ("2 plus 2", "Cela fait 4.")]
+    assert again.said == [("Je m'appelle Zoé", "Bonjour."), ("2 plus 2", "Cela fait 4.")]
     say(partner, "Encore")
     partner.close()
     store = ConversationStore(paths.conversations_file)
