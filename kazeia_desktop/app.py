@@ -1,6 +1,7 @@
 """The composition root of the window: what `kazeia` without a subcommand runs."""
 
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop import __version__, log
 from kazeia_desktop.errors import KazeiaError, NotRunningError, StorageError
-from kazeia_desktop.events import Event, Failed, Notice
+from kazeia_desktop.events import Event, Failed, Notice, State
 from kazeia_desktop.gui import geometry
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.engine import Choice, Engine, Host
@@ -80,6 +81,7 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
     qt_words = QtWords(app)
     qt_words.use(resolve_language(settings.appearance.language))
     bridge = EngineBridge(host(paths, store), settings)
+    _spare_collections(bridge)
     window = MainWindow(bridge, settings, paths)
     window.ended.connect(app.quit)
     window.language_changed.connect(qt_words.use)
@@ -256,6 +258,19 @@ def _log_to(paths: Paths) -> None:
         _log.warning("there is no log file in %s: %s", paths.log_dir, error.strerror or error)
     if logging.getLogger().level == logging.WARNING:
         logging.getLogger("kazeia_desktop").setLevel(logging.INFO)
+
+
+def _spare_collections(bridge: EngineBridge) -> None:
+    """No full garbage collection looks at what stays: with all modules loaded one takes 45 ms, in any thread's midst."""
+    gc.disable()
+
+    def loaded(state: State) -> None:
+        if state is not State.LOADING:
+            bridge.state_changed.disconnect(loaded)
+            gc.freeze()
+            gc.enable()
+
+    bridge.state_changed.connect(loaded)
 
 
 @contextlib.contextmanager

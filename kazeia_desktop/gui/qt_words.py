@@ -24,9 +24,7 @@ class _LeftOut(QTranslator):
         super().__init__(parent)
         self.words: dict[str, str] = {}
 
-    def translate(
-        self, context: str, source: str, disambiguation: str | None = None, n: int = -1
-    ) -> str | None:
+    def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:
         """None: not known here ("" would be shown)."""
         return self.words.get(source)
 

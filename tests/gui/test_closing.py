@@ -1,5 +1,6 @@
 """Closing in any state ends every thread in under two seconds; and the composition root."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from kazeia_desktop import app
 from kazeia_desktop.events import Level, State, StateChanged
@@ -148,3 +150,20 @@ def test_the_host_offers_what_is_on_this_machine(kazeia_home: Path) -> None:
     host.save(Settings())
     assert paths.settings_file.exists()
     assert QApplication.instance() is not None
+
+
+def test_no_full_collection_looks_at_what_loading_left(qtbot: QtBot) -> None:
+    bridge = EngineBridge(FakeHost().host(), Settings())
+    try:
+        app._spare_collections(bridge)
+        assert not gc.isenabled()
+        bridge.state_changed.emit(State.LOADING)
+        assert not gc.isenabled()
+        bridge.state_changed.emit(State.LISTENING)
+        assert gc.isenabled() and gc.get_freeze_count() > 10_000
+        gc.unfreeze()
+        bridge.state_changed.emit(State.IDLE)
+        assert gc.get_freeze_count() == 0  # once: what is left later is collected
+    finally:
+        gc.enable()
+        gc.unfreeze()
