@@ -121,6 +121,16 @@ def test_a_tool_answers_instead_of_the_model(case: Case) -> None:
     assert case.send("Bonjour").startswith("Bonjour")
 
 
+def heard_to_the_end(fake: FakeConversation, turns: int = 1) -> None:
+    """Plays what comes, piece by piece, until so many turns have ended well."""
+
+    def ended() -> bool:
+        fake.sink.play(1e9)
+        return sum(isinstance(e, TurnEnded) and e.reason == "done" for e in fake.watcher.events) >= turns
+
+    until(ended, "the turn ends")
+
+
 def test_what_a_tool_did_is_taken_back_when_nothing_of_it_was_heard(tmp_path: Path) -> None:
     case = Case(tmp_path, instant=False)
     with case.fake as fake:
@@ -131,9 +141,7 @@ def test_what_a_tool_did_is_taken_back_when_nothing_of_it_was_heard(tmp_path: Pa
         until(lambda: case.errands.pending() == [], "the timer is taken back")
         assert fake.session.said == []
         fake.conversation.send_text("Mets un minuteur de 5 minutes pour les pâtes")
-        until(lambda: fake.sink.queued_s() > 0.5, "the answer is queued")
-        fake.sink.play(1e9)
-        fake.watcher.wait_for(TurnEnded, reason="done")
+        heard_to_the_end(fake)
         assert [one.label for one in case.errands.pending()] == ["les pâtes"]
 
 
@@ -148,14 +156,11 @@ def test_a_timer_is_spoken_when_nobody_speaks(tmp_path: Path) -> None:
         fake.conversation.send_text("Bonjour")
         fake.watcher.wait_for(StateChanged, state=State.THINKING)
         assert not fake.conversation.announce("Le minuteur est terminé.")
-        until(lambda: fake.sink.queued_s() > 2.5, "the reply is queued")
-        fake.sink.play(1e9)
-        fake.watcher.wait_for(TurnEnded, reason="done")
+        heard_to_the_end(fake)
         assert fake.conversation.announce("Le minuteur est terminé.")
         started = fake.watcher.wait_for(TurnStarted)
         assert isinstance(started, TurnStarted)
-        until(lambda: fake.sink.queued_s() > 0.5, "it is queued")
-        fake.sink.play(1e9)
+        heard_to_the_end(fake, 2)
         ended = fake.watcher.wait_for(TurnEnded, turn_id=started.turn_id)
         assert isinstance(ended, TurnEnded) and ended.reply == "Le minuteur est terminé."
         assert not any(isinstance(e, UserText) and e.turn_id == started.turn_id for e in fake.watcher.events)
