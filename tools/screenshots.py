@@ -7,6 +7,7 @@ Each picture is taken in a process of its own, because scale and theme are chose
 
 import argparse
 import atexit
+import itertools
 import math
 import os
 import shutil
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +111,7 @@ SHOTS = (
     Shot("first_run_models", "dark", "en", width=800, height=1100),
     Shot("first_run_microphone", "light", width=1280, height=800, scale=2),
     Shot("first_run_loudspeaker", "dark", "en", width=800, height=1100),
+    Shot("first_run_preparing", "light", width=1280, height=800),
     Shot("first_run_words", "light", width=1280, height=800),
 )
 
@@ -118,19 +120,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", nargs="?", type=Path, default=ROOT / "docs" / "screenshots")
     parser.add_argument("--only", default="", help="names that contain this")
-    parser.add_argument("--shot", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--walk", nargs="+", metavar="SCENE",
+        help="these scenes in every theme, language and size, to look at and not to keep",
+    )  # fmt: skip
+    parser.add_argument("--themes", default="light,dark", help="of --walk; also contrast")
+    parser.add_argument("--languages", default="fr,en", help="of --walk")
+    parser.add_argument("--sizes", default="1280x800,800x1100", help="of --walk")
+    parser.add_argument("--scales", default="1", help="of --walk")
+    parser.add_argument("--shot", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.shot is not None:
-        return take(SHOTS[options.shot], options.out)
+        scene, theme, language, width, height, scale = options.shot.split(":")
+        return take(Shot(scene, theme, language, int(width), int(height), int(scale)), options.out)
     options.out.mkdir(parents=True, exist_ok=True)
-    for number, shot in enumerate(SHOTS):
+    for shot in _walk(options) if options.walk else SHOTS:
         if options.only in shot.name:
             environment = {**os.environ, "QT_SCALE_FACTOR": str(shot.scale)}
-            command = [sys.executable, __file__, str(options.out), "--shot", str(number)]
+            told = f"{shot.scene}:{shot.theme}:{shot.language}:{shot.width}:{shot.height}:{shot.scale}"
+            command = [sys.executable, __file__, str(options.out), "--shot", told]
             subprocess.run(command, env=environment, check=True)
     total = sum(file.stat().st_size for file in options.out.glob("*.png"))
     sys.stdout.write(f"{total / 1e6:.2f} MB in {options.out}\n")
     return 0 if total <= BUDGET_BYTES else 1
+
+
+def _walk(options: argparse.Namespace) -> Iterator[Shot]:
+    choices = (
+        options.walk,
+        *(getattr(options, name).split(",") for name in ("themes", "languages", "sizes", "scales")),
+    )
+    for scene, theme, language, size, scale in itertools.product(*choices):
+        width, _, height = size.partition("x")
+        yield Shot(scene, theme, language, int(width), int(height), int(scale))
 
 
 def take(shot: Shot, out: Path) -> int:
@@ -700,6 +722,22 @@ def scene_first_run_loudspeaker(window, host, let, shot) -> None:  # noqa: ANN00
     _first_run(window, host, let, 3)
     window.page.steps[3]._played = True
     window.page.steps[3]._refresh()
+
+
+def scene_first_run_preparing(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.first_run import loudspeaker_step
+
+    def sound(paths, settings, cancel, report) -> None:  # noqa: ANN001
+        report(loudspeaker_step.PREPARING)
+        while not cancel.wait(0.02):
+            pass
+        cancel.raise_if_set()
+
+    loudspeaker_step.sound = sound
+    _begin(window, host, let)
+    _first_run(window, host, let, 3)
+    window.page.steps[3].play.click()
+    let(0.3)
 
 
 def scene_first_run_words(window, host, let, shot) -> None:  # noqa: ANN001

@@ -51,6 +51,14 @@ def say(label: QLabel, text: str) -> None:
     label.setVisible(bool(text))
 
 
+def restyle(widget: QWidget, name: str) -> None:
+    """Give a widget another name in the style sheet: "primary", "quiet", "fieldError", or "" for the plain look."""
+    if widget.objectName() != name:
+        widget.setObjectName(name)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
 def describe(control: QWidget, text: str) -> None:
     """What a control is for, for the mouse and for screen readers."""
     control.setToolTip(text)

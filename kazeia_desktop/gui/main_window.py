@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QMoveEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import State
 from kazeia_desktop.gui import icons
@@ -32,6 +32,7 @@ from kazeia_desktop.gui.message_actions import MessageActions
 from kazeia_desktop.gui.page_stack import PageStack
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
+from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
 from kazeia_desktop.gui.settings_panel.panel import SettingsPanel
 from kazeia_desktop.gui.shortcuts import Shortcuts
 from kazeia_desktop.gui.teller import Teller
@@ -95,6 +96,7 @@ class MainWindow(QMainWindow):
             self.change_all,
         )  # fmt: skip
         self.panel.use(self._context)
+        QuietMicrophone.of(self._context).changed.connect(self.presence.set_use)
         self.desktop = Desktop(self, bridge, self.jobs, words, self._paths, lambda: self._settings)
         self._teller = Teller(
             self, bridge, self.transcript, self.chat, self.presence, self.header, self.banner, self.notice, words
@@ -267,7 +269,11 @@ class MainWindow(QMainWindow):
         """Keys that no control wanted: Space interrupts; letters go to the text field."""
         text = event.text()
         plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier)
-        if self.shortcuts.is_interrupt(event):
+        focus = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focus, (QPushButton, QToolButton)):
+            if not event.isAutoRepeat():
+                focus.click()
+        elif self.shortcuts.is_interrupt(event):
             if not event.isAutoRepeat():
                 self._bridge.interrupt()
         elif plain and text and text.isprintable() and self._takes_letters():

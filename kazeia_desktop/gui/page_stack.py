@@ -47,7 +47,7 @@ class PageStack(QStackedWidget):
         self.leave()
         self.setCurrentWidget(page)
         page.prepare()
-        page.setFocus()  # no control yet: Space interrupts
+        page.first_focus.setFocus()
         self.changed.emit()
 
     def show_conversation(self) -> None:

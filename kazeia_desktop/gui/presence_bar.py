@@ -20,13 +20,18 @@ from PySide6.QtWidgets import (
 from kazeia_desktop.events import State
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.level_meter import LevelMeter, Waveform
+from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.shortcuts import Shortcuts
-from kazeia_desktop.gui.states import state_word
+from kazeia_desktop.gui.states import state_word, use_word
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, state_color
 from kazeia_desktop.gui.words import Words
 
 _ICON: Final = 20
 BUSY: Final = (State.THINKING, State.SPEAKING)
+_LOOKS_LIKE: Final = {
+    Use.PAUSE: State.IDLE, Use.TEST: State.LISTENING, Use.RECORD: State.LISTENING, Use.PLAY: State.SPEAKING,
+}  # fmt: skip
+"""Ring and colour while the window itself uses microphone or loudspeaker."""
 
 
 class MessageField(QLineEdit):
@@ -60,6 +65,7 @@ class PresenceBar(QWidget):
         self._words = words
         self._tokens = tokens
         self._state = State.LOADING
+        self._use: Use | None = None
         self._half_duplex = False
         self._narrow = False
         self._has_microphone = True
@@ -225,7 +231,11 @@ class PresenceBar(QWidget):
         if state not in (State.LOADING, State.ERROR):
             self._waiting = False
         self._state = state
-        self.meter.set_state(state)
+        self._show_state()
+
+    def set_use(self, use: Use | None) -> None:
+        """What the window itself does with microphone or loudspeaker: more true than that the microphone is off."""
+        self._use = use
         self._show_state()
 
     def set_still(self, still: bool) -> None:
@@ -254,12 +264,15 @@ class PresenceBar(QWidget):
 
     def _show_state(self) -> None:
         tr, tokens, state = self._words.tr, self._tokens, self._state
-        color = state_color(tokens, state)
-        word = state_word(state, self._words)
+        use = self._use if state in (State.IDLE, State.LISTENING, State.MUTED) else None
+        seen = state if use is None else _LOOKS_LIKE[use]
+        self.meter.set_state(seen)
+        color = state_color(tokens, seen)
+        word = state_word(state, self._words) if use is None else use_word(use, self._words)
         self.word.setText(word)
         self.word.setStyleSheet(f"color: {color}")
         self.word.setAccessibleName(tr("State: {state}", state=word))
-        hint = self._hint()
+        hint = self._hint() if use is None else tr("The conversation does not listen meanwhile.")
         self.hint.setText(hint)
         self.hint.setVisible(bool(hint))
         muted = self.mute.isChecked()

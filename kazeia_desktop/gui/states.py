@@ -1,6 +1,7 @@
 """What each state is called; its colour is in `theme`, its icon is `resources/state-<name>.svg`."""
 
 from kazeia_desktop.events import State
+from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.words import Words
 
 
@@ -24,6 +25,20 @@ def state_word(state: State, words: Words) -> str:
             return tr("Microphone off")
         case State.ERROR:
             return tr("Something is wrong")
+
+
+def use_word(use: Use, words: Words) -> str:
+    """What the window does itself while the conversation does not listen."""
+    tr = words.tr
+    match use:
+        case Use.PAUSE:
+            return tr("Conversation paused")
+        case Use.TEST:
+            return tr("Microphone test")
+        case Use.RECORD:
+            return tr("Recording")
+        case Use.PLAY:
+            return tr("Sound being played")
 
 
 def part_word(part: str, words: Words) -> str:

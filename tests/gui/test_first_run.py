@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 
 from kazeia_desktop.audio import recorder
 from kazeia_desktop.audio.recorder import Heard
@@ -12,15 +13,18 @@ from kazeia_desktop.events import State, StateChanged
 from kazeia_desktop.gui.first_run import loudspeaker_step, memory
 from kazeia_desktop.gui.models import work
 from kazeia_desktop.gui.pages.first_run_page import FirstRunPage
+from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.voices import device_choice
 from kazeia_desktop.models.fetch import Progress
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.settings.schema import Settings
 from tests.fakes.fake_engine import FakeHost
 from tests.gui.conftest import Opened, Opener
 from tests.gui.test_models_page import install
 
 pytestmark = pytest.mark.gui
+REAL_SOUND = loudspeaker_step.sound
 STARTER = ("silero-vad", "kokoro-82m", "whisper-base", "qwen2.5-coder-0.5b")
 
 
@@ -44,7 +48,7 @@ def no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(device_choice.DeviceChoice, "_list", lambda *_: ("Micro USB", "Casque"))
     monkeypatch.setattr(recorder, "record", record)
-    monkeypatch.setattr(loudspeaker_step, "sound", lambda paths, settings, cancel: None)
+    monkeypatch.setattr(loudspeaker_step, "sound", lambda paths, settings, cancel, report: None)
 
 
 def shown(opened: Opener, host: FakeHost | None = None) -> tuple[Opened, FirstRunPage]:
@@ -192,6 +196,94 @@ def test_the_loudspeaker_is_asked_about_after_it_played(opened: Opener) -> None:
     one.until(step.heard.isVisible)  # type: ignore[attr-defined]
     step.heard.click()  # type: ignore[attr-defined]
     assert page.at == 4
+
+
+def test_what_the_window_does_with_the_microphone_is_said_in_the_bar(opened: Opener) -> None:
+    one, page = shown(opened)
+    one.until(lambda: one.window.presence.state is State.MUTED)
+    word, hint = one.window.presence.word, one.window.presence.hint
+    assert word.text() == "Conversation en pause"
+    page.show_step(2)
+    assert word.text() == "Test du micro" and "n'écoute pas" in hint.text()
+    assert not one.window.presence.mute.isChecked()
+    page.show_step(4)
+    one.until(lambda: word.text() == "À l'écoute")
+    assert not hint.isVisible()
+
+
+def test_enter_leads_through_the_steps(opened: Opener) -> None:
+    one, page = shown(opened)
+
+    def enter() -> None:
+        focus = one.window.focusWidget()
+        assert focus is page.primary and page.primary.objectName() == "primary"
+        one.bot.keyClick(focus, Qt.Key.Key_Return)
+
+    enter()
+    assert page.at == 1
+    one.until(lambda: page.models.offer is not None)
+    assert page.primary is page.models.cards["starter"].get and page.next.objectName() == ""
+    one.until(lambda: one.window.focusWidget() is page.primary)  # but nothing is fetched unasked
+    page.next.click()
+    enter()
+    assert page.at == 3 and page.primary.text() == "Jouer un son"
+    enter()
+    one.until(lambda: page.primary.text() == "Je l'ai entendu")
+    enter()
+    assert page.at == 4
+    page.step.setFocus()
+    page.show_step(3)
+    device = page.step.device.widget  # type: ignore[attr-defined]
+    device.setFocus()
+    one.bot.keyClick(device, Qt.Key.Key_Return)  # from a control that has no use for it
+    one.until(lambda: page.primary.text() == "Je l'ai entendu")
+    assert device.hasFocus()
+
+
+def test_the_voice_says_that_it_is_being_prepared(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = {phase: CancelToken() for phase in ("tones", "preparing", "speaking")}
+    stopped: list[bool] = []
+
+    def sound(paths: Paths, settings: object, cancel: CancelToken, report: Callable[[object], None]) -> None:
+        for phase, token in go.items():
+            report(phase)
+            while not token.wait(0.01):
+                stopped.extend([True] * cancel.is_set())
+                cancel.raise_if_set()
+
+    monkeypatch.setattr(loudspeaker_step, "sound", sound)
+    one, page = shown(opened)
+    page.show_step(3)
+    step = page.steps[3]
+    assert isinstance(step, loudspeaker_step.LoudspeakerStep)
+    step.play.click()
+    assert step.state.text() == "Deux notes, puis une phrase." and step.play.text() == "Arrêter"
+    assert not step.busy.isVisible() and one.window.presence._use is Use.PLAY
+    go["tones"].set()
+    one.until(step.busy.isVisible)
+    assert "La voix se prépare" in step.state.text() and step.heard.hasFocus()
+    go["preparing"].set()
+    one.until(lambda: step.state.text() == "Kazeia parle.")
+    assert not step.busy.isVisible() and step.heard.isVisible()
+    step.play.click()
+    one.until(lambda: bool(stopped))
+    assert step.play.text() == "Rejouer" and step.heard.isVisible()
+
+
+def test_the_tones_come_before_the_voice_is_loaded(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kazeia_desktop.audio import player
+    from kazeia_desktop.gui.voices import work as voices_work
+
+    told: list[object] = []
+
+    def speak(*args: object) -> None:
+        told.append("load")
+        raise ModelMissingError("The model {name} is not there.", name="kokoro-82m")
+
+    monkeypatch.setattr(player, "play_samples", lambda *_: told.append("chime"))
+    monkeypatch.setattr(voices_work, "speak", speak)
+    REAL_SOUND(paths, Settings(), CancelToken(), told.append)
+    assert told == ["tones", "chime", "preparing", "load"]
 
 
 def test_the_first_exchange_closes_into_the_conversation(opened: Opener, paths: Paths) -> None:

@@ -129,7 +129,7 @@ def test_cancel_leaves_nothing_and_several_wait_for_their_turn(opened: Opener, f
     page.rows[SMOL].get.click()
     page.rows[WHISPER].get.click()
     one.until(lambda: page.rows[WHISPER].line.text() == "Attend son tour")
-    assert fetcher.asked == [SMOL]
+    one.until(lambda: fetcher.asked == [SMOL])
     page.rows[SMOL].cancel.click()
     one.until(lambda: fetcher.asked == [SMOL, WHISPER])
     one.until(lambda: not (paths.models_dir / SMOL).exists())

@@ -72,7 +72,7 @@ def playing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         cancel.wait(10)
         cancel.raise_if_set()
 
-    monkeypatch.setattr(work, "speak", lambda paths, settings, item, cancel: play(item.name, cancel))
+    monkeypatch.setattr(work, "speak", lambda paths, settings, item, cancel, began: play(item.name, cancel))
     monkeypatch.setattr(work, "play_added", lambda paths, settings, name, cancel: play(f"clip {name}", cancel))
     monkeypatch.setattr(work, "play_clip", lambda samples, settings, cancel: play("new clip", cancel))
     yield heard

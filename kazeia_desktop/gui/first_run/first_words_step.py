@@ -40,6 +40,14 @@ class FirstWordsStep(Step):
         return (self.to_models,)
 
     @property
+    def primary(self) -> QPushButton | None:
+        return self.to_models if not self.to_models.isHidden() else None
+
+    @property
+    def leads(self) -> tuple[QPushButton, ...]:
+        return (self.to_models,)
+
+    @property
     def next_text(self) -> str:
         return self.context.words.tr("To the conversation")
 

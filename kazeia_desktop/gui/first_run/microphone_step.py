@@ -1,7 +1,6 @@
 """Does the microphone hear? The bar moves when somebody speaks."""
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -10,10 +9,11 @@ from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.flow import FlowLayout
-from kazeia_desktop.gui.jobs import Job, Report
+from kazeia_desktop.gui.jobs import Report
 from kazeia_desktop.gui.level_bar import LevelBar
 from kazeia_desktop.gui.pages.page import PageContext
-from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.quiet_microphone import Use
+from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import Tokens
 from kazeia_desktop.gui.voices.device_choice import DeviceChoice
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -31,9 +31,7 @@ class MicrophoneStep(Step):
 
     def __init__(self, context: PageContext, tokens: Tokens) -> None:
         super().__init__(context, tokens)
-        self._job: Job | None = None
-        self._give_back: Callable[[], None] = lambda: None
-        self._again = False
+        self._job = SoundJob(context, "test-microphone", Use.TEST, self._ended, waits=True)
         self._loud = 0
         self.heard = False
         self._problem: KazeiaError | None = None
@@ -48,13 +46,21 @@ class MicrophoneStep(Step):
         line = FlowLayout()
         line.addWidget(self.retry)
         self.column.addLayout(line)
-        self.device.chosen.connect(self._restart)
-        self.retry.clicked.connect(self._restart)
+        self.device.chosen.connect(self._start)
+        self.retry.clicked.connect(self._start)
         self.retranslate()
 
     @property
     def controls(self) -> tuple[QWidget, ...]:
         return (self.device.widget, self.retry)
+
+    @property
+    def primary(self) -> QPushButton | None:
+        return self.retry if self._problem is not None else None
+
+    @property
+    def leads(self) -> tuple[QPushButton, ...]:
+        return (self.retry,)
 
     @property
     def next_text(self) -> str:
@@ -63,39 +69,23 @@ class MicrophoneStep(Step):
 
     def enter(self) -> None:
         self.device.look_up()
-        self.heard, self._loud = False, 0
         self._start()
 
     def leave(self) -> None:
-        self._again = False
-        if self._job is not None:
-            self._job.cancel()
-
-    def _restart(self) -> None:
-        """Another device, or the same once more."""
-        self.heard, self._loud = False, 0
-        if self._job is None:
-            self._start()
-        else:
-            self._again = True
-            self._job.cancel()
+        self._job.stop()
 
     def _start(self) -> None:
-        if self._job is not None:
-            return
+        """With the device that is chosen now; also once more."""
+        self.heard, self._loud = False, 0
         self._problem = None
         device = self.context.settings().audio.input_device
-        quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
-        self._give_back = quiet.begin()
 
         def work(cancel: CancelToken, report: Report) -> None:
             from kazeia_desktop.audio.recorder import record
 
             record(device, math.inf, CancelToken(), cancel, report, keep=False)
 
-        self._job = self.context.jobs.run(
-            "test-microphone", work, lambda _: self._ended(), self._failed, self._progressed, self._ended
-        )
+        self._job.start(work, failed=self._failed, progressed=self._progressed)
         self._refresh()
 
     def _progressed(self, heard: "Heard") -> None:
@@ -107,15 +97,9 @@ class MicrophoneStep(Step):
 
     def _failed(self, error: KazeiaError) -> None:
         self._problem = error
-        self._ended()
 
     def _ended(self) -> None:
-        self._job = None
-        self._give_back()
         self.level.set_level(0.0)
-        if self._again:
-            self._again = False
-            self._start()
         self._refresh()
 
     def _refresh(self) -> None:

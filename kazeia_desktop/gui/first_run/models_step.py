@@ -1,6 +1,6 @@
 """Which set of models, and fetching it; one may go on while it is fetched."""
 
-from PySide6.QtWidgets import QProgressBar, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
@@ -23,7 +23,7 @@ class SetCard(Card):
         self.line = plain_label("quiet")
         self.column.addWidget(self.bar)
         self.column.addWidget(self.line)
-        self.get = self.action("primary")
+        self.get = self.action()
         self.again, self.pause, self.cancel = self.action(), self.action(), self.action()
 
 
@@ -52,6 +52,21 @@ class ModelsStep(Step):
     @property
     def controls(self) -> tuple[QWidget, ...]:
         return tuple(control for card in self.cards.values() for control in card.controls)
+
+    @property
+    def primary(self) -> QPushButton | None:
+        if self.queue.busy or self._complete("starter") or self._complete("recommended"):
+            return None
+        wanted = (card.get for card in self.cards.values() if not card.get.isHidden() and card.get.isEnabled())
+        return next(wanted, None)
+
+    @property
+    def leads(self) -> tuple[QPushButton, ...]:
+        return tuple(card.get for card in self.cards.values())
+
+    @property
+    def settled(self) -> bool:
+        return self.offer is not None or self._problem is not None
 
     @property
     def next_text(self) -> str:

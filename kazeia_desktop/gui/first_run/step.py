@@ -1,7 +1,7 @@
 """What every step has."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui.card import plain_label
 from kazeia_desktop.gui.pages.page import PageContext
@@ -12,7 +12,7 @@ class Step(QWidget):
     """Title, text, and what a subclass adds to `column`."""
 
     next_wanted = Signal()
-    changed = Signal()  # what `next_text` says
+    changed = Signal()  # what `next_text` says, or what `primary` is
 
     def __init__(self, context: PageContext, tokens: Tokens) -> None:
         super().__init__()
@@ -30,6 +30,21 @@ class Step(QWidget):
     def controls(self) -> tuple[QWidget, ...]:
         """What takes the focus, in the order of the Tab key."""
         return ()
+
+    @property
+    def primary(self) -> QPushButton | None:
+        """The button that is pressed by Enter and has the focus at first; None: the one that leads on."""
+        return None
+
+    @property
+    def leads(self) -> tuple[QPushButton, ...]:
+        """Those that `primary` may be; once pressed, the focus goes to the next one."""
+        return ()
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known what can be done; before, Enter does nothing."""
+        return True
 
     @property
     def next_text(self) -> str:

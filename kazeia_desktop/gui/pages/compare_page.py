@@ -18,8 +18,9 @@ from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.flow import FlowLayout
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.pages.page import Page, PageContext
-from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.settings_panel.editors import ChoiceEditor, NumberEditor
+from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.settings.presets import Preset, PresetStore
 from kazeia_desktop.settings.schema import Settings
@@ -53,8 +54,7 @@ class ComparePage(Page):
         self._workshop = workshop
         self._busy = threading.Event()  # the conversation's turn goes first
         self._making: Job | None = None
-        self._playing: Job | None = None
-        self._played = ""
+        self._playing = SoundJob(context, "compare-play", Use.PLAY, self._show_playing)
         self._pair: Pair | None = None
         self._made_with: Settings | None = None
         self._error: KazeiaError | None = None
@@ -293,40 +293,20 @@ class ComparePage(Page):
             return
         self.stop_playing()
         spoken, settings, play = pair.sides[side], self.context.settings(), self._workshop.play
-        # Kazeia must not answer its own voice.
-        give_back = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge)).begin()
-        job: Job | None = None
-
-        def ended(_result: object = None) -> None:
-            give_back()
-            if self._playing is job:
-                self._playing, self._played = None, ""
-                self._show_playing()
 
         def failed(error: KazeiaError) -> None:
             self._error = error
             self._show_making()
-            ended()
 
-        job = self.context.jobs.run(
-            "compare-play",
-            lambda token, _report: play(spoken, settings, token),
-            done=ended,
-            failed=failed,
-            cancelled=ended,
-        )
-        self._playing, self._played = job, letter
+        self._playing.start(lambda token, _report: play(spoken, settings, token), failed=failed)
         self._show_playing()
 
     def stop_playing(self) -> None:
         """Silence."""
-        if self._playing is not None:
-            self._playing.cancel()
-            self._playing, self._played = None, ""
-            self._show_playing()
+        self._playing.stop()
 
     def _show_playing(self) -> None:
-        self.stop.setEnabled(self._playing is not None)
+        self.stop.setEnabled(self._playing.running)
 
     # The page
 

@@ -3,11 +3,13 @@
 import itertools
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.events import Failed
 from kazeia_desktop.gui.banner import ErrorBanner
-from kazeia_desktop.gui.card import describe, plain_label
+from kazeia_desktop.gui.card import describe, plain_label, restyle
 from kazeia_desktop.gui.first_run import memory
 from kazeia_desktop.gui.first_run.first_words_step import FirstWordsStep
 from kazeia_desktop.gui.first_run.loudspeaker_step import LoudspeakerStep
@@ -17,7 +19,7 @@ from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.first_run.welcome_step import WelcomeStep
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.presence_bar import PresenceBar
-from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.quiet_microphone import QuietMicrophone, Use
 from kazeia_desktop.gui.theme import GRID, Tokens
 
 _WIDEST = 760
@@ -38,7 +40,8 @@ class FirstRunPage(Page):
         self._give_back: Callable[[], None] | None = None
         self.count = plain_label("quiet")
         self.before, self.next = QPushButton(), QPushButton()
-        self.next.setObjectName("primary")
+        self._led: QPushButton | None = None  # what Enter presses
+        self._follow = False  # it was shown or pressed just now: the focus goes with it
         held = QWidget()
         held.setMaximumWidth(_WIDEST)
         box = QVBoxLayout(held)
@@ -49,6 +52,8 @@ class FirstRunPage(Page):
             step.hide()
             step.next_wanted.connect(self.go_on)
             step.changed.connect(self._refresh)
+            for button in step.leads:
+                button.pressed.connect(self._pressed)
             box.addWidget(step)
         line = QHBoxLayout()
         line.setSpacing(GRID)
@@ -79,6 +84,15 @@ class FirstRunPage(Page):
         return (self.back, *controls, self.before, self.next)
 
     @property
+    def primary(self) -> QPushButton:
+        """What Enter presses in this step."""
+        return self.step.primary or self.next
+
+    @property
+    def first_focus(self) -> QWidget:
+        return self.primary if self.step.settled else self
+
+    @property
     def step(self) -> Step:
         """The one that is seen."""
         return self.steps[self.at]
@@ -107,7 +121,8 @@ class FirstRunPage(Page):
         self._listen(self.step is self.words_step)
         self._show_presence()
         self.scroll_area.verticalScrollBar().setValue(0)
-        self.next.setFocus()
+        self.first_focus.setFocus()
+        self._follow = False
 
     def go_on(self) -> None:
         """To the next step; after the last one, to the conversation."""
@@ -140,8 +155,7 @@ class FirstRunPage(Page):
     def _listen(self, wanted: bool) -> None:
         """The conversation is deaf before the last step: a word to the test of the microphone is no question."""
         if not wanted and self._give_back is None:
-            quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
-            self._give_back = quiet.begin()
+            self._give_back = QuietMicrophone.of(self.context).begin(Use.PAUSE)
         elif wanted and self._give_back is not None:
             self._give_back()
             self._give_back = None
@@ -161,6 +175,31 @@ class FirstRunPage(Page):
         describe(self.before, tr("To the step before"))
         describe(self.next, tr("To the next step; what was not done can be done later"))
         self.next.setText(self.step.next_text)
+        self._lead()
+
+    def _pressed(self) -> None:
+        self._follow = True
+
+    def _lead(self) -> None:
+        """Show which button leads on now; the focus goes with it, unless the user has taken it elsewhere."""
+        before, self._led = self._led, self.primary
+        for button in (self.next, *self.step.leads):
+            restyle(button, "primary" if button is self._led else "")
+        if not self._entered or not self.step.settled:
+            return
+        focus = self.window().focusWidget()
+        goes = focus is before or (self._follow and isinstance(focus, QPushButton))
+        if focus is self or (goes and before is not self._led):
+            self._follow = False
+            self._led.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter, where no button has the focus."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat()
+        if enter and self.step.settled and not isinstance(self.window().focusWidget(), QAbstractButton):
+            self.primary.click()
+        else:
+            super().keyPressEvent(event)
 
     def dress(self, tokens: Tokens) -> None:
         super().dress(tokens)

@@ -102,6 +102,11 @@ class Page(QWidget):
         """The controls in the order of the Tab key."""
         return (self.back,)
 
+    @property
+    def first_focus(self) -> QWidget:
+        """What has the focus when the page is shown: no control, so that Space interrupts."""
+        return self
+
     def prepare(self) -> None:
         """The page is about to be seen: look up what may have changed (in jobs)."""
 

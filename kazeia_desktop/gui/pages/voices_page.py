@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
-from kazeia_desktop.gui.jobs import Job
+from kazeia_desktop.gui.jobs import Job, Report
 from kazeia_desktop.gui.pages.page import Page, PageContext
-from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.quiet_microphone import Use
+from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices import work
 from kazeia_desktop.gui.voices.add_voice import AddVoice, dropped
@@ -30,12 +31,12 @@ class VoicesPage(Page):
         super().__init__(context, tokens, parent)
         self.rows: list[VoiceRow] = []
         self.listing: VoiceListing | None = None
-        self._playing: Job | None = None
+        # Kazeia must not answer its own voice: the conversation does not listen meanwhile.
+        self._sound = SoundJob(context, "play-voice", Use.PLAY, self._silent)
         self._player: VoiceRow | AddVoice | None = None
         self._loading: Job | None = None
         self._stale = False
         self._tts = context.settings().tts
-        self._give_back: Callable[[], None] = lambda: None
         self.intro = plain_label("quiet")
         self.add_button = QPushButton()
         self.add_button.setObjectName("primary")
@@ -185,55 +186,47 @@ class VoicesPage(Page):
 
     def stop(self) -> None:
         """Silence."""
-        if self._playing is not None:
-            self._playing.cancel()
-            self._silent()  # a model that is just being loaded ends a moment later, unheard
+        self._sound.stop()  # a model that is just being loaded ends a moment later, unheard
 
     def _listen(self, item: VoiceItem) -> None:
         paths, settings = self.context.paths, self.context.settings()
-        self._play(item.name, "voice", lambda cancel: work.speak(paths, settings, item, cancel))
+        self._play(
+            item.name, "voice",
+            lambda cancel, report: work.speak(paths, settings, item, cancel, lambda: report("voice")),
+        )  # fmt: skip
 
     def _hear_recording(self, item: VoiceItem) -> None:
         paths, settings = self.context.paths, self.context.settings()
-        self._play(item.name, "clip", lambda cancel: work.play_added(paths, settings, item.name, cancel))
+        self._play(item.name, "clip", lambda cancel, _: work.play_added(paths, settings, item.name, cancel))
 
     def _play_clip(self, clip: work.Clip) -> None:
         settings = self.context.settings()
-        self._begin(self.add, lambda cancel: work.play_clip(clip.samples, settings, cancel))
+        self._begin(self.add, lambda cancel, _: work.play_clip(clip.samples, settings, cancel))
         self.add.set_playing(True)
 
-    def _play(self, name: str, what: str, play: Callable[[CancelToken], None]) -> None:
+    def _play(self, name: str, what: str, play: Callable[[CancelToken, Report], None]) -> None:
         row = self.row_of(name)
         if row is not None:
             self._begin(row, play)
             row.set_error("")
-            row.set_playing(what)
+            row.set_playing(what, preparing=what == "voice")
 
-    def _begin(self, player: VoiceRow | AddVoice, play: Callable[[CancelToken], None]) -> None:
+    def _begin(self, player: VoiceRow | AddVoice, play: Callable[[CancelToken, Report], None]) -> None:
         """One sound at a time: the one before is stopped, and its job ends by itself."""
-        self.stop()
-        # Kazeia must not answer its own voice.
-        quiet = self.context.shared(QuietMicrophone, lambda: QuietMicrophone(self.context.bridge))
-        give_back = quiet.begin()
-        job: Job | None = None
-
-        def ended() -> None:
-            give_back()
-            if self._playing is job:
-                self._silent()
 
         def failed(error: KazeiaError) -> None:
-            if self._playing is job and isinstance(player, VoiceRow) and player in self.rows:
+            if isinstance(player, VoiceRow) and player in self.rows:
                 player.set_error(error.told_in(self.context.words.language))
-            ended()
 
-        job = self.context.jobs.run(
-            "play-voice", lambda cancel, _: play(cancel), lambda _: ended(), failed, cancelled=ended
-        )
-        self._playing, self._player = job, player
+        def heard(what: object) -> None:
+            if isinstance(player, VoiceRow) and player in self.rows:
+                player.set_playing(str(what))
+
+        self._sound.start(play, failed=failed, progressed=heard)
+        self._player = player
 
     def _silent(self) -> None:
-        player, self._player, self._playing = self._player, None, None
+        player, self._player = self._player, None
         if isinstance(player, AddVoice):
             player.set_playing(False)
         elif player is not None and player in self.rows:

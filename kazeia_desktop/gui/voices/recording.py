@@ -1,6 +1,5 @@
 """Recording from the microphone: device, level, time; the conversation does not listen meanwhile."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
@@ -8,10 +7,11 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import describe, plain_label, say
-from kazeia_desktop.gui.jobs import Job, Report
+from kazeia_desktop.gui.jobs import Report
 from kazeia_desktop.gui.level_bar import LevelBar
 from kazeia_desktop.gui.pages.page import PageContext
-from kazeia_desktop.gui.quiet_microphone import QuietMicrophone
+from kazeia_desktop.gui.quiet_microphone import Use
+from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices.device_choice import DeviceChoice
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -34,9 +34,8 @@ class RecordPart(QWidget):
     def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
-        self._job: Job | None = None
+        self._job = SoundJob(context, "record-voice", Use.RECORD, self._ended, waits=True)
         self._finish = CancelToken()
-        self._give_back: Callable[[], None] = lambda: None
         self._heard: Heard | None = None
         self._problem: KazeiaError | None = None
         self.device = DeviceChoice("input", context)
@@ -67,7 +66,7 @@ class RecordPart(QWidget):
     @property
     def recording(self) -> bool:
         """Whether the microphone is open."""
-        return self._job is not None
+        return self._job.running
 
     def prepare(self) -> None:
         """It is about to be seen."""
@@ -75,35 +74,30 @@ class RecordPart(QWidget):
 
     def start(self) -> None:
         """Begin to record."""
-        if self._job is not None:
+        if self.recording:
             return
         self._problem, self._heard = None, None
         self._finish = finish = CancelToken()
         device = self._context.settings().audio.input_device
-        quiet = self._context.shared(QuietMicrophone, lambda: QuietMicrophone(self._context.bridge))
-        self._give_back = quiet.begin()
 
         def work(cancel: CancelToken, report: Report) -> Any:  # noqa: ANN401 - numpy stays out of the window's start
             from kazeia_desktop.audio.recorder import record
 
             return record(device, LONGEST_S, finish, cancel, report)
 
-        self._job = self._context.jobs.run(
-            "record-voice", work, self._recorded, self._failed, self._progressed, self._ended
-        )
+        self._job.start(work, self._recorded, self._failed, self._progressed)
         self.began.emit()
         self._refresh()
 
     def stop(self) -> None:
         """Drop what is being recorded."""
-        if self._job is not None:
-            self._job.cancel()
+        self._job.stop()
 
     def _toggle(self) -> None:
-        if self._job is None:
-            self.start()
-        else:
+        if self.recording:
             self._finish.set()
+        else:
+            self.start()
 
     def _progressed(self, heard: "Heard") -> None:
         self._heard = heard
@@ -111,23 +105,19 @@ class RecordPart(QWidget):
         self._refresh()
 
     def _recorded(self, samples: object) -> None:
-        self._ended()
         self.recorded.emit(samples)
 
     def _failed(self, error: KazeiaError) -> None:
         self._problem = error
-        self._ended()
 
     def _ended(self) -> None:
-        self._job = None
         self._heard = None
-        self._give_back()
         self.level.set_level(0.0)
         self._refresh()
 
     def _refresh(self) -> None:
         tr, heard = self._context.words.tr, self._heard
-        recording = self._job is not None
+        recording = self.recording
         self.button.setText(tr("Stop recording") if recording else tr("Record"))
         self.device.widget.setEnabled(not recording)
         describe(self.button, tr("The conversation does not listen while you record"))

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QWidget
 
-from kazeia_desktop.gui.card import Card, describe, say
+from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices.listing import VoiceItem
 from kazeia_desktop.gui.words import Words
@@ -30,6 +30,7 @@ class VoiceRow(Card):
         super().__init__(words, tokens, parent)
         self.item = item
         self._playing = ""  # "voice" or "clip"
+        self._preparing = False
         self._error = ""
         self.listen = self.action()
         self.use = self.action()
@@ -44,7 +45,9 @@ class VoiceRow(Card):
         line.addWidget(self._name, 1)
         line.addWidget(self._keep)
         line.addWidget(self._leave)
+        self.line = plain_label("quiet")
         self.column.addWidget(self._renaming)
+        self.column.addWidget(self.line)
         self._renaming.hide()
         self.listen.clicked.connect(lambda: self._toggle("voice"))
         self.clip.clicked.connect(lambda: self._toggle("clip"))
@@ -66,9 +69,9 @@ class VoiceRow(Card):
     def controls(self) -> tuple[QWidget, ...]:
         return (self._name, self._keep, self._leave, *super().controls)
 
-    def set_playing(self, what: str) -> None:
-        """ "voice", "clip" or "": which of both is heard now."""
-        self._playing = what
+    def set_playing(self, what: str, preparing: bool = False) -> None:
+        """ "voice", "clip" or "": which of both is heard now; preparing: it is still being loaded."""
+        self._playing, self._preparing = what, preparing
         self.retranslate()
 
     def set_error(self, text: str) -> None:
@@ -117,6 +120,7 @@ class VoiceRow(Card):
         say(self.detail, "\n".join(filter(None, self._details())))
         problem = self._error or (item.problem.told_in(self.words.language) if item.problem is not None else "")
         say(self.message, problem)
+        say(self.line, tr("The voice is being prepared: a few seconds.") if self._preparing else "")
         stop = tr("Stop")
         self.listen.setText(stop if self._playing == "voice" else tr("Listen"))
         self.clip.setText(stop if self._playing == "clip" else tr("Hear the recording"))

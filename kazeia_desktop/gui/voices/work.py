@@ -1,6 +1,6 @@
 """What the page of voices does in jobs: speak a sentence, read a clip, keep, rename and delete a voice."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -40,8 +40,13 @@ class Clip:
         return len(self.samples) / 24_000
 
 
-def speak(paths: Paths, settings: Settings, item: VoiceItem, cancel: CancelToken) -> None:
+def speak(
+    paths: Paths, settings: Settings, item: VoiceItem, cancel: CancelToken, began: Callable[[], None] = lambda: None
+) -> None:
     """Say the sample sentence in a voice, with a synthesizer of its own that is closed afterwards.
+
+    Args:
+        began: called when the first sound is there; a model takes seconds to load.
 
     Raises:
         KazeiaError: the voice or the loudspeaker fails. Cancelled.
@@ -58,7 +63,10 @@ def speak(paths: Paths, settings: Settings, item: VoiceItem, cancel: CancelToken
 
     def frames() -> Iterator[SpeechFrame]:
         cancel.raise_if_set()
-        yield from voice.synthesize(Clause(1, 0, text, text, True), cancel)
+        for number, frame in enumerate(voice.synthesize(Clause(1, 0, text, text, True), cancel)):
+            if number == 0:
+                began()
+            yield frame
 
     try:
         play(frames(), settings.audio, cancel)
