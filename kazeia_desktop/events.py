@@ -50,6 +50,13 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class UserPartial:
+    """What the user has said so far, as it is heard while he speaks: may still change. The turn has not begun."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserText:
     """What the user said or typed in this turn, final."""
 
@@ -174,6 +181,7 @@ Event = (
     | LoadProgress
     | Level
     | TurnStarted
+    | UserPartial
     | UserText
     | ReplyDelta
     | ClauseStarted

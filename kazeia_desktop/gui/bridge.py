@@ -30,6 +30,7 @@ from kazeia_desktop.events import (
     TurnEnded,
     TurnsRemoved,
     TurnStarted,
+    UserPartial,
     UserText,
     VoiceChanged,
 )  # fmt: skip
@@ -51,6 +52,7 @@ class EngineBridge(QObject):
     load_progress = Signal(str, float)
     level_changed = Signal(float)
     turn_started = Signal(int, bool)
+    user_partial = Signal(str)
     user_text = Signal(int, str)
     reply_delta = Signal(int, str)
     clause_started = Signal(int, str)
@@ -349,6 +351,8 @@ class EngineBridge(QObject):
                 self.reply_delta.emit(turn_id, text)
             case ClauseStarted(turn_id, _, text):
                 self.clause_started.emit(turn_id, text)
+            case UserPartial(text):
+                self.user_partial.emit(text)
             case UserText(turn_id, text, _):
                 self.user_text.emit(turn_id, text)
             case TurnStarted(turn_id, typed):

@@ -169,7 +169,7 @@ class Bubble(QFrame):
         who = tr("You") if message.speaker is Speaker.USER else "Kazeia"
         self.text.setAccessibleName(tr("{what}: {text}", what=who, text=message.text or self._pending()))
         self.setAccessibleName(self.text.accessibleName())
-        self.more.setVisible(bool(message.text))
+        self.more.setVisible(bool(message.text) and not message.hearing)
         self.fate.setText(self._fate_text())
         self.fate.setVisible(bool(self.fate.text()))
         self.fate.setToolTip(

@@ -50,6 +50,7 @@ class Teller(QObject):
         bridge.load_progress.connect(self._load_progress)
         bridge.level_changed.connect(presence.meter.set_level)
         bridge.turn_started.connect(transcript.turn_started)
+        bridge.user_partial.connect(transcript.user_partial)
         bridge.user_text.connect(self._user_text)
         bridge.reply_delta.connect(transcript.reply_delta)
         bridge.reply_delta.connect(lambda _turn, _text: presence.meter.step())

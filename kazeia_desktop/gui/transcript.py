@@ -111,8 +111,15 @@ class Transcript(QAbstractListModel):
         elif not speaks and there is not None:
             self._remove(there)
 
+    def user_partial(self, text: str) -> None:
+        """What was heard so far of what the user is saying: lighter, for it may still change."""
+        said = self._find_now()
+        if said is not None and said.text != text:
+            said.text = text
+            self._changed(said)
+
     def turn_started(self, turn_id: int, typed: bool) -> None:
-        """The user has finished speaking: an empty bubble shows that it was heard."""
+        """The user has finished speaking: a bubble without settled words shows that it was heard."""
         if typed:
             return
         said = self._find_now()

@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
-from kazeia_desktop.events import Notice, ReplyDelta, State, UserText
-from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
+from kazeia_desktop.events import Notice, ReplyDelta, State, UserPartial, UserText
+from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, FloatArray, TextDelta
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.tools.base import Tools
 from kazeia_desktop.pipeline.desk import TurnDesk
-from kazeia_desktop.pipeline.items import Amend, Forget, PartT, Prompt, Reload, Saying, WithSession, Work
+from kazeia_desktop.pipeline.items import (
+    Amend,
+    Draft,
+    Forget,
+    Hearing,
+    PartT,
+    Prompt,
+    Reload,
+    Said,
+    Saying,
+    WithSession,
+    Work,
+)
 from kazeia_desktop.pipeline.ledger import Ledger
 from kazeia_desktop.pipeline.remembering import Memory
 from kazeia_desktop.pipeline.turn import Turn
@@ -57,10 +69,10 @@ class RecognizeStage:
     def __init__(
         self,
         desk: TurnDesk,
-        inbox: Channel[Utterance | Reload[SpeechRecognizer]],
+        inbox: Channel[Hearing],
         prompts: Channel[Work],
         recognizer: SpeechRecognizer,
-        is_echo: Callable[[Utterance, str], bool],
+        is_echo: Callable[[FloatArray, float, str], bool],
         give_up: Callable[[Turn, str], None],
         fail: Callable[[Turn, KazeiaError, str], None],
     ) -> None:
@@ -80,26 +92,47 @@ class RecognizeStage:
                     if item.is_needed():
                         self.recognizer = reloaded(self._desk, self.recognizer.close, item)
                     settled(self._desk, self.recognizer, item)
-                elif (turn := self._desk.turn(item.turn_id)) is not None:
+                elif isinstance(item, Draft):
+                    self._recognize_draft(item)
+                elif (turn := self._desk.turn(item.utterance.turn_id)) is not None:
                     self._recognize(turn, item)
 
-    def _recognize(self, turn: Turn, utterance: Utterance) -> None:
-        turn.marks.set("stt_start", time.monotonic())
+    def _recognize_draft(self, draft: Draft) -> None:
+        """A fault is not told: it is met again, and told, where the utterance has ended."""
+        started_s = time.monotonic()
+        with contextlib.suppress(KazeiaError):  # Cancelled is one too
+            transcript = self.recognizer.transcribe(draft.samples, 0, draft.cancel)
+            draft.took_ms = (time.monotonic() - started_s) * 1000
+            draft.transcript = transcript
+            text = transcript.text.strip()
+            if text and not draft.cancel.is_set() and not self._is_echo(draft.samples, draft.speech_end_s, text):
+                self._desk.emit(UserPartial(text))
+        draft.done = True
+
+    def _recognize(self, turn: Turn, said: Said) -> None:
+        utterance, draft = said.utterance, said.draft
         try:
-            transcript = self.recognizer.transcribe(utterance.samples, turn.id, turn.cancel)
+            if draft is not None and draft.transcript is not None:
+                # Only silence has followed; what of it was left to do when the utterance ended is what was waited for.
+                turn.marks.set("stt_start", min(utterance.ended_s, time.monotonic()))
+                transcript, took_ms, n_samples = draft.transcript, draft.took_ms, len(draft.samples)
+            else:
+                turn.marks.set("stt_start", time.monotonic())
+                started_s = time.monotonic()
+                transcript = self.recognizer.transcribe(utterance.samples, turn.id, turn.cancel)
+                took_ms, n_samples = (time.monotonic() - started_s) * 1000, len(utterance.samples)
         except Cancelled:
             return
         except KazeiaError as error:
             self._fail(turn, error, "retry")
             return
         turn.marks.set("stt_end", time.monotonic())
-        took_ms = turn.marks.between_ms("stt_start", "stt_end")
-        if took_ms is not None and len(utterance.samples):
-            turn.figures["stt_ms_per_s"] = round(took_ms * CAPTURE_RATE_HZ / len(utterance.samples), 1)
+        if n_samples:
+            turn.figures["stt_ms_per_s"] = round(took_ms * CAPTURE_RATE_HZ / n_samples, 1)
         text = transcript.text.strip()
         if not text:
             self._give_up(turn, "nothing")
-        elif self._is_echo(utterance, text):
+        elif self._is_echo(utterance.samples, utterance.speech_end_s, text):
             self._give_up(turn, "echo")
         elif not turn.cancel.is_set():
             self._desk.emit(UserText(turn.id, text, transcript.language))

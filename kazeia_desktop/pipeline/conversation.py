@@ -14,14 +14,14 @@ from typing import Final
 
 from kazeia_desktop.errors import InferenceError, KazeiaError
 from kazeia_desktop.events import ConversationOpened, Event, Notice, ReplyDelta, SettingChanged, State, UserText
-from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, TextDelta, Utterance
+from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, FloatArray, TextDelta
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.log import where
 from kazeia_desktop.pipeline.answering import RecognizeStage, ReplyStage, SplitStage
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.errands import Errands
 from kazeia_desktop.pipeline.heard import heard_text, is_echo, without_cut
-from kazeia_desktop.pipeline.items import Amend, Prompt, Reload, Saying, WithSession, Work
+from kazeia_desktop.pipeline.items import Amend, Hearing, Prompt, Saying, WithSession, Work
 from kazeia_desktop.pipeline.listening import ListenStage
 from kazeia_desktop.pipeline.parts import Parts
 from kazeia_desktop.pipeline.reloading import Reloader, needs_reload
@@ -34,7 +34,6 @@ from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.runtime.worker import Worker
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import with_value
-from kazeia_desktop.stt.base import SpeechRecognizer
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +71,7 @@ class Conversation:
         self._clauses_turn = 0
         self._echo: tuple[str, float] = ("", 0.0)  # what was spoken last, until when
 
-        self._utterances: Channel[Utterance | Reload[SpeechRecognizer]] = Channel(4)
+        self._utterances: Channel[Hearing] = Channel(4)
         self._prompts: Channel[Work] = Channel(_COMMANDS)
         self._deltas: Channel[TextDelta] = Channel(64)
         self._to_speak: Channel[Saying] = Channel(8)
@@ -458,9 +457,9 @@ class Conversation:
         if text and self._parts.sink is not None:
             self._echo = (text, time.monotonic() + _ECHO_TAIL_S)
 
-    def _repeats_us(self, utterance: Utterance, text: str) -> bool:
+    def _repeats_us(self, samples: FloatArray, speech_end_s: float, text: str) -> bool:
         spoken, until_s = self._echo
-        began_s = utterance.speech_end_s - len(utterance.samples) / CAPTURE_RATE_HZ
+        began_s = speech_end_s - len(samples) / CAPTURE_RATE_HZ
         return began_s < until_s and is_echo(text, spoken)
 
     def _worker(self, name: str, run: Callable[[], None]) -> Worker:

@@ -39,12 +39,15 @@ class TurnDesk:
         with self._lock:
             self._listener(event)
 
-    def begin(self, typed: bool) -> Turn:
-        """A new current turn; the caller has interrupted the one before."""
+    def begin(self, typed: bool, cancel: CancelToken | None = None) -> Turn:
+        """A new current turn; the caller has interrupted the one before.
+
+        cancel: of work on it that was begun already.
+        """
         with self._lock:
             self._idle.set()
             self._last_id += 1
-            turn = Turn(self._last_id, typed)
+            turn = Turn(self._last_id, typed, CancelToken() if cancel is None else cancel)
             self._current = turn
             self.emit(TurnStarted(turn.id, typed))
         return turn

@@ -1,15 +1,43 @@
 """What stages hand to each other that is no part of a turn's text or sound (see frames.py for that)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from kazeia_desktop.frames import Clause
+from kazeia_desktop.frames import Clause, FloatArray, Transcript, Utterance
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.pipeline.reply_audio import KeptClause
+from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.stt.base import SpeechRecognizer
 from kazeia_desktop.tts.base import SpeechSynthesizer
 
 PartT = TypeVar("PartT")
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """What is being said, to be recognised before it has ended: shown as it is heard, and taken for the whole where
+    only silence follows.
+
+    samples, speech_end_s: as in Utterance. cancel: nobody wants it any more.
+    done: the recogniser has been through with it. transcript: None where it was cancelled or failed; took_ms: how long
+    that took. Written by the recogniser's thread.
+    """
+
+    samples: FloatArray
+    speech_end_s: float
+    cancel: CancelToken = field(default_factory=CancelToken)
+    done: bool = False
+    transcript: Transcript | None = None
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """An utterance that has ended. draft: what was recognised of it already, all but silence; None: nothing."""
+
+    utterance: Utterance
+    draft: Draft | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +107,9 @@ class Replay:
 class Look:
     """Wakes a stage that was told something beside its channel."""
 
+
+Hearing: TypeAlias = Draft | Said | Reload[SpeechRecognizer]
+"""What the recogniser's thread is given."""
 
 Work: TypeAlias = Prompt | Amend | Forget | WithSession | Reload[ChatSession]
 """What the language model's thread is given."""

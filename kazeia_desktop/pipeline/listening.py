@@ -13,11 +13,10 @@ from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import Level, State
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utterance
 from kazeia_desktop.pipeline.desk import TurnDesk
-from kazeia_desktop.pipeline.items import Reload
+from kazeia_desktop.pipeline.items import Draft, Hearing, Said
 from kazeia_desktop.pipeline.turn import Turn
 from kazeia_desktop.runtime.channel import Channel
-from kazeia_desktop.stt.base import SpeechRecognizer
-from kazeia_desktop.vad.endpointing import SpeechDetector, SpeechDiscarded, SpeechHeard, UtteranceEnded
+from kazeia_desktop.vad.endpointing import SpeechDetector, SpeechDiscarded, SpeechHeard, SpeechSoFar, UtteranceEnded
 
 _LEVEL_PERIOD_S: Final = 1 / 15
 _LEVEL_STEP: Final = 0.004
@@ -25,6 +24,8 @@ _LEVEL_STEP: Final = 0.004
 _MAX_SAMPLES: Final = 30 * CAPTURE_RATE_HZ
 _AFTER_VOICE_S: Final = 0.25
 """Half duplex: the room still rings after the voice ends."""
+_DRAFT_SHARE: Final = 0.25
+"""Of a long speech at most this share of the time goes into captions; the draft at a pause is always made."""
 
 
 class ListenStage:
@@ -34,7 +35,7 @@ class ListenStage:
         desk: the turns.
         source: the microphone.
         detector: endpointing.
-        utterances: where what was said goes.
+        utterances: where what was said goes, and what is being said.
         interrupt: stops a turn; returns whether any of its reply was heard.
         half_duplex: whether the microphone is closed while Kazeia speaks.
     """
@@ -44,7 +45,7 @@ class ListenStage:
         desk: TurnDesk,
         source: FrameSource,
         detector: SpeechDetector,
-        utterances: Channel[Utterance | Reload[SpeechRecognizer]],
+        utterances: Channel[Hearing],
         interrupt: Callable[[Turn], bool],
         half_duplex: Callable[[], bool],
     ) -> None:
@@ -59,6 +60,8 @@ class ListenStage:
         self._deaf_until = 0.0
         self._said: tuple[int, FloatArray] | None = None  # turn, samples of the last utterance
         self._carried: FloatArray | None = None  # said before a pause, not yet answered
+        self._draft: Draft | None = None  # of what is being said
+        self._drafted_s = 0.0  # when it was begun
         self._shown = False  # as hearing, before it was sure
         self._level = 0.0
         self._level_time_s = 0.0
@@ -86,10 +89,13 @@ class ListenStage:
         except AudioDeviceError as error:
             self._desk.set_resting(State.IDLE)
             self._desk.fail(error, "devices")
+        finally:
+            self._drop_draft()
 
     def _hear(self, frame: AudioFrame) -> None:
         if self._is_deaf(frame.time_s):
             self._detector.reset()
+            self._drop_draft()
             if self._desk.state is State.HEARING:
                 self._desk.rest()
             return
@@ -101,8 +107,10 @@ class ListenStage:
             match event:
                 case SpeechHeard():
                     self._begin_hearing()
+                case SpeechSoFar():
+                    self._begin_draft(event, frame.time_s)
                 case UtteranceEnded():
-                    self._submit(event.samples, event.speech_end_s, event.ended_s)
+                    self._submit(event.samples, event.speech_end_s, event.ended_s, event.nothing_new)
                 case SpeechDiscarded():
                     self._discard()
         self._show_hearing()
@@ -122,28 +130,61 @@ class ListenStage:
             # The user paused and goes on: what came before belongs to the same question.
             if not heard and self._said is not None and self._said[0] == turn.id:
                 self._carried = self._said[1]
+                self._drop_draft()
         self._desk.hearing()
 
-    def _submit(self, samples: FloatArray, speech_end_s: float, ended_s: float) -> None:
+    def _begin_draft(self, so_far: SpeechSoFar, now_s: float) -> None:
+        """Have what was said recognised while the speaker may go on."""
+        if self._desk.current is not None:  # something softer than what interrupts
+            return
+        before = self._draft
+        if so_far.paused:
+            self._drop_draft()  # of less than what is there now
+        elif before is not None and not (before.done and self._has_rested(before, now_s)):
+            return
+        if len(self._utterances):  # the recogniser is busy, or being loaded anew
+            return
+        self._drafted_s = now_s
+        self._draft = Draft(self._with_carried(so_far.samples), so_far.speech_end_s)
+        self._utterances.put(self._draft)
+
+    def _has_rested(self, draft: Draft, now_s: float) -> bool:
+        return now_s - self._drafted_s >= draft.took_ms / 1000 / _DRAFT_SHARE
+
+    def _drop_draft(self) -> None:
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            draft.cancel.set()
+
+    def _with_carried(self, samples: FloatArray) -> FloatArray:
+        carried = self._carried
+        if carried is None or len(carried) + len(samples) > _MAX_SAMPLES:
+            return samples
+        return np.concatenate([carried, samples])
+
+    def _submit(self, samples: FloatArray, speech_end_s: float, ended_s: float, nothing_new: bool) -> None:
         turn = self._desk.current
         if turn is not None:  # began before the 96 ms that interrupt, for example softly
             self._interrupt(turn)
-        carried, self._carried = self._carried, None
-        if carried is not None and len(carried) + len(samples) <= _MAX_SAMPLES:
-            samples = np.concatenate([carried, samples])
-        turn = self._desk.begin(typed=False)
+        draft, self._draft = self._draft, None
+        if draft is not None and not nothing_new:
+            draft.cancel.set()
+            draft = None
+        samples, self._carried = self._with_carried(samples), None
+        turn = self._desk.begin(typed=False, cancel=None if draft is None else draft.cancel)
         turn.marks.set("speech_end", speech_end_s)
         turn.marks.set("endpoint", ended_s)
         self._desk.hearing()
         self._desk.advance(turn, State.THINKING)
         self._said = (turn.id, samples)
-        self._utterances.put(Utterance(turn.id, samples, speech_end_s, ended_s))
+        self._utterances.put(Said(Utterance(turn.id, samples, speech_end_s, ended_s), draft))
 
     def _discard(self) -> None:
+        self._drop_draft()
         carried, self._carried = self._carried, None
         if carried is not None:  # a cough stopped the answer before it began: answer after all
             now = time.monotonic()
-            self._submit(carried, now, now)
+            self._submit(carried, now, now, nothing_new=False)
         else:
             self._desk.rest()
 

@@ -22,6 +22,10 @@ _SHOWN_TAIL: Final = 6
 """What was shown goes after at most this many frames without speech: it does not flicker."""
 GATE_TAIL_MS: Final = 700
 """The scorer is still asked this long after the gate closed: it must see the end of speech."""
+PAUSE_FRAMES: Final = 6
+"""After 192 ms without speech what was said is probably whole. Mostly it is: what can be begun then is ready sooner."""
+_SO_FAR_FRAMES: Final = 32
+"""So often, in frames of about a second, what was said so far is passed on while somebody goes on speaking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +36,32 @@ class SpeechHeard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SpeechSoFar:
+    """What has been said of an utterance that may go on, once it is long enough to count.
+
+    samples: (n,) float32 at 16 kHz, pre-roll included. speech_end_s: when its last speech sample arrived.
+    paused: nothing was said for 192 ms; else the speaker goes on, and this comes about once a second.
+    """
+
+    samples: FloatArray
+    speech_end_s: float
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class UtteranceEnded:
     """What was said, pre-roll and hangover included.
 
     samples: (n,) float32 at 16 kHz. speech_end_s: when its last speech sample arrived; ended_s: when the
-    end was decided. reason: "silence", "max_turn" or "sent".
+    end was decided. reason: "silence", "max_turn" or "sent". nothing_new: the last SpeechSoFar was a pause, and
+    only silence has followed.
     """
 
     samples: FloatArray
     speech_end_s: float
     ended_s: float
     reason: str
+    nothing_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,7 @@ class SpeechDiscarded:
     time_s: float
 
 
-VadEvent = SpeechHeard | UtteranceEnded | SpeechDiscarded
+VadEvent = SpeechHeard | SpeechSoFar | UtteranceEnded | SpeechDiscarded
 
 
 class SpeechDetector:
@@ -78,6 +97,8 @@ class SpeechDetector:
         self._speech_frames = 0
         self._silent_frames = 0
         self._last_speech_s = 0.0
+        self._passed_on = 0  # frames at the last SpeechSoFar
+        self._nothing_new = False
         self._likely_frames = 0
         self._seems = False
 
@@ -100,7 +121,7 @@ class SpeechDetector:
         return self._seems or (self._speaking and self._speech_frames >= SHOWN_FRAMES)
 
     def push(self, frame: AudioFrame) -> list[VadEvent]:
-        """The next frame. Returns what it decides: mostly nothing, at most two events."""
+        """The next frame. Returns what it decides: mostly nothing, at most three events."""
         settings = self._settings
         self.probability = self._score(frame)
         events: list[VadEvent] = []
@@ -118,16 +139,33 @@ class SpeechDetector:
             self._speech_frames += 1
             self._silent_frames = 0
             self._last_speech_s = frame.time_s
+            self._nothing_new = False
         else:
             self._silent_frames += 1
         if not self._heard and self._loud_frames >= HEARD_FRAMES:
             self._heard = True
             events.append(SpeechHeard(frame.time_s))
+        if (so_far := self._so_far()) is not None:
+            events.append(so_far)
         if self._silent_frames * FRAME_MS >= settings.hangover_ms:
             events.append(self._end(frame.time_s, "silence"))
         elif len(self._frames) * FRAME_MS >= settings.max_turn_s * 1000:
             events.append(self._end(frame.time_s, "max_turn"))
         return events
+
+    def _so_far(self) -> SpeechSoFar | None:
+        paused = self._silent_frames == PAUSE_FRAMES
+        goes_on = self._silent_frames == 0 and len(self._frames) - self._passed_on >= _SO_FAR_FRAMES
+        if not (paused or goes_on) or self._nothing_new or not self._is_enough():
+            return None
+        self._passed_on, self._nothing_new = len(self._frames), paused
+        return SpeechSoFar(self._sound(), self._last_speech_s, paused)
+
+    def _is_enough(self) -> bool:
+        return self._speech_frames * FRAME_MS >= self._settings.min_speech_ms
+
+    def _sound(self) -> FloatArray:
+        return np.concatenate([frame.samples for frame in self._frames])
 
     def _note_likely(self, likely: bool) -> None:
         self._likely_frames = min(self._likely_frames + 1, _SHOWN_TAIL) if likely else max(0, self._likely_frames - 1)
@@ -140,16 +178,15 @@ class SpeechDetector:
         return [self._end(self._frames[-1].time_s, "sent")]
 
     def _end(self, time_s: float, reason: str) -> VadEvent:
-        enough = self._speech_frames * FRAME_MS >= self._settings.min_speech_ms
-        frames, last_speech_s, n_silent = self._frames, self._last_speech_s, self._silent_frames
+        frames, n_silent = self._frames, self._silent_frames
+        ended: VadEvent = SpeechDiscarded(time_s)
+        if self._is_enough():
+            ended = UtteranceEnded(self._sound(), self._last_speech_s, time_s, reason, self._nothing_new)
         self._clear()
         # What follows may begin at once: the silence that ended this one is its pre-roll.
         for frame in frames[len(frames) - n_silent :]:
             self._keep_before(frame)
-        if not enough:
-            return SpeechDiscarded(time_s)
-        samples = np.concatenate([frame.samples for frame in frames])
-        return UtteranceEnded(samples, last_speech_s, time_s, reason)
+        return ended
 
     def _keep_before(self, frame: AudioFrame) -> None:
         self._before.append(frame)

@@ -347,9 +347,16 @@ class Watcher:
                 self._changed.wait(left)
 
     def wait_for(self, kind: type[Event], **values: object) -> Event:
-        return self.wait(
-            lambda e: isinstance(e, kind) and all(getattr(e, name) == value for name, value in values.items())
-        )
+        return self.wait(lambda e: _is(e, kind, values))
+
+    def seen(self, kind: type[Event], **values: object) -> bool:
+        """Whether there was such an event so far."""
+        with self._changed:
+            return any(_is(e, kind, values) for e in self.events)
+
+
+def _is(event: Event, kind: type[Event], values: dict[str, object]) -> bool:
+    return isinstance(event, kind) and all(getattr(event, name) == value for name, value in values.items())
 
 
 class FakeConversation:

@@ -76,14 +76,14 @@ def test_faults_far_apart_are_forgiven_and_many_at_once_are_fatal(monkeypatch: p
     monkeypatch.setattr(module, "_RESTARTS_S", 0.0)  # as if hours lay between them
     with FakeConversation(instant=True) as fake:
         for number in range(8):
-            once(fake.recognizer, "transcribe")
+            once(fake.session, "reply")
             fake.ask()
             failed = fake.watcher.wait_for(Failed)
             assert isinstance(failed, Failed) and not failed.fatal, number
             fake.watcher.wait_for(TurnEnded, reason="error")
         monkeypatch.setattr(module, "_RESTARTS_S", 300.0)
         for _ in range(3):  # and the last of those before
-            once(fake.recognizer, "transcribe")
+            once(fake.session, "reply")
             fake.ask()
             fake.watcher.wait_for(TurnEnded, reason="error")
         assert fake.watcher.wait_for(Failed, fatal=True)

@@ -1,5 +1,6 @@
 """When an utterance begins and ends, by the rules alone."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -12,9 +13,11 @@ from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, AudioFrame, FloatArray
 from kazeia_desktop.settings.schema import VadSettings
 from kazeia_desktop.vad.endpointing import (
     FRAME_MS,
+    PAUSE_FRAMES,
     SpeechDetector,
     SpeechDiscarded,
     SpeechHeard,
+    SpeechSoFar,
     UtteranceEnded,
     VadEvent,
 )
@@ -87,7 +90,7 @@ def ended(events: list[VadEvent]) -> UtteranceEnded:
 def test_an_utterance_has_its_pre_roll_its_speech_and_its_hangover() -> None:
     rig = Rig()
     events = rig.push(*silence(40), *speak(20), *silence(30))
-    assert [type(event) for event in events] == [SpeechHeard, UtteranceEnded]
+    assert [type(event) for event in events] == [SpeechHeard, SpeechSoFar, SpeechSoFar, UtteranceEnded]
     said = ended(events)
     n_pre, n_hangover = math.ceil(500 / FRAME_MS), math.ceil(600 / FRAME_MS)
     assert len(said.samples) == (n_pre + 20 + n_hangover) * CAPTURE_FRAME_SAMPLES
@@ -102,7 +105,7 @@ def test_the_light_comes_on_after_three_frames_and_once() -> None:
     assert rig.push(0.9, 0.9) == []
     (heard,) = rig.push(0.9)
     assert heard == SpeechHeard(pytest.approx(3 * FRAME_S))  # type: ignore[arg-type]
-    assert rig.push(*speak(50)) == []
+    assert only(rig.push(*speak(50)), SpeechHeard) == []
 
 
 def test_the_light_needs_the_barge_in_threshold_three_times_in_a_row() -> None:
@@ -257,3 +260,50 @@ def test_whatever_is_heard_the_rules_hold(runs: list[tuple[float, int]], max_tur
     # After it is quiet for long enough nothing is left open.
     rig.push(*silence(25))
     assert rig.detector.send_now() == []
+
+
+def so_far(events: list[VadEvent]) -> list[SpeechSoFar]:
+    return [event for event in events if isinstance(event, SpeechSoFar)]
+
+
+def test_a_pause_passes_on_all_speech_once_and_the_end_then_brings_nothing_new() -> None:
+    rig = Rig()
+    (paused,) = so_far(rig.push(*silence(40), *speak(10), *silence(PAUSE_FRAMES)))
+    assert paused.paused and paused.speech_end_s == pytest.approx(50 * FRAME_S)
+    said = ended(rig.push(*silence(30)))
+    assert said.nothing_new
+    n = len(paused.samples)
+    assert (said.samples[:n] == paused.samples).all() and not said.samples[n:].any()
+
+
+def test_speech_after_the_pause_is_new_until_the_next_one() -> None:
+    rig = Rig()
+    first, second = so_far(rig.push(*speak(10), *silence(8), *speak(4), *silence(8)))
+    assert first.paused and second.paused
+    assert len(second.samples) == len(first.samples) + (2 + 4 + PAUSE_FRAMES) * CAPTURE_FRAME_SAMPLES
+    assert ended(rig.push(*silence(30))).nothing_new
+    rig.push(*speak(10), *silence(8), *speak(1))
+    (sent,) = rig.detector.send_now()
+    assert isinstance(sent, UtteranceEnded) and not sent.nothing_new
+
+
+def test_who_goes_on_speaking_is_passed_on_about_once_a_second() -> None:
+    goes_on = so_far(Rig().push(*silence(40), *speak(200)))
+    assert [event.paused for event in goes_on] == [False] * 6
+    assert {len(b.samples) - len(a.samples) for a, b in itertools.pairwise(goes_on)} == {32 * CAPTURE_FRAME_SAMPLES}
+
+
+def test_what_is_too_short_to_count_is_not_passed_on() -> None:
+    assert so_far(Rig().push(*silence(40), *speak(5), *silence(30))) == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 30)), min_size=1, max_size=6))
+def test_an_end_without_news_was_passed_on_whole(parts: list[tuple[int, int]]) -> None:
+    rig = Rig()
+    last: SpeechSoFar | None = None
+    for event in [e for n, m in parts for e in rig.push(*speak(n), *silence(m))]:
+        if isinstance(event, SpeechSoFar):
+            last = event
+        elif isinstance(event, UtteranceEnded):
+            assert not event.nothing_new or (last is not None and not event.samples[len(last.samples) :].any())
+            assert event.reason != "silence" or event.nothing_new  # a silence was a pause before
