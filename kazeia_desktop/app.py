@@ -29,6 +29,7 @@ from kazeia_desktop.gui.qt_words import QtWords
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.preload import preload
 from kazeia_desktop.runtime.single_instance import Place, SingleInstance, ask
 from kazeia_desktop.settings.schema import Settings
 from kazeia_desktop.settings.store import SettingsStore
@@ -37,6 +38,10 @@ from kazeia_desktop.translations import system_language, translate
 _log = logging.getLogger(__name__)
 
 _CLAIMS: Final = 20
+_SWITCH_S: Final = 0.0005
+"""How long a thread that computes in Python keeps the interpreter when another wants it. The window's thread asks for
+it anew after every call of Qt: at Python's own 5 ms a picture of twenty such calls takes 100 ms.
+"""
 
 
 def main(background: bool = False) -> int:
@@ -69,6 +74,7 @@ def main(background: bool = False) -> int:
 
 
 def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
+    sys.setswitchinterval(_SWITCH_S)
     app = QApplication([sys.argv[0]])
     app.setApplicationName("kazeia")
     app.setApplicationDisplayName("Kazeia")
@@ -154,6 +160,7 @@ def host(paths: Paths, store: SettingsStore) -> Host:
 
 
 def _build(settings: Settings, paths: Paths, emit: Callable[[Event], None]) -> Engine:
+    preload()
     from kazeia_desktop.pipeline.builder import build
 
     return build(settings, paths, emit)

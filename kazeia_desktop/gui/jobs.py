@@ -1,6 +1,8 @@
 """Work of the pages that takes time: each job in a thread of its own, its news in the window's thread."""
 
 import logging
+import queue
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -96,7 +98,11 @@ def _ignored(*_: object) -> None:
 
 
 class Jobs(QObject):
-    """Starts jobs and ends them with the window. Lives in the window's thread."""
+    """Starts jobs and ends them with the window. Lives in the window's thread.
+
+    A thread of its own starts theirs: whoever starts a thread waits until it runs, and that was over a second while
+    another one brought libraries into memory.
+    """
 
     _arrived = Signal(object)
 
@@ -104,6 +110,8 @@ class Jobs(QObject):
         super().__init__(parent)
         self._running: list[Job] = []
         self._closed = False
+        self._to_start: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
+        self._starter: threading.Thread | None = None
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def run(
@@ -121,14 +129,24 @@ class Jobs(QObject):
             job.cancel()
             return job
         self._running.append(job)
-        job.worker.start()
+        if self._starter is None:
+            self._starter = threading.Thread(target=self._start_each, name="jobs", daemon=True)
+            self._starter.start()
+        self._to_start.put(job.worker)
         return job
+
+    def _start_each(self) -> None:
+        while (worker := self._to_start.get()) is not None:
+            worker.start()
 
     def close(self, deadline_s: float) -> bool:
         """Cancel every job and wait until `time.monotonic()` is `deadline_s`. Returns whether all have ended."""
         self._closed = True
         for job in self._running:
             job.cancel()
+        if self._starter is not None:
+            self._to_start.put(None)
+            self._starter.join(max(0.0, deadline_s - time.monotonic()))
         ended = [job.worker.join(max(0.0, deadline_s - time.monotonic())) for job in self._running]
         return all(ended)
 
