@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.llm.checkpoints import Checkpoint, Checkpoints
 from kazeia_desktop.llm.llama_log import SPOKEN
+from kazeia_desktop.llm.pace import Pace
 from kazeia_desktop.llm.params import ABORT, context_params
 from kazeia_desktop.llm.spot import CPU, Spot
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -39,6 +41,7 @@ class LlamaContext:
     Attributes:
         tokens: what it holds.
         n_ctx: how many it can hold: the setting's, at most what the model was trained for.
+        pace: how many threads write.
         goes_back: it can forget any number of last tokens; else only go back to a checkpoint.
     """
 
@@ -57,6 +60,7 @@ class LlamaContext:
         self._cancel: CancelToken | None = None
         self._one = (llama_cpp.llama_token * 1)()
         self._batch_of_one = llama_cpp.llama_batch_get_one(self._one, 1)
+        self.pace = Pace()
         self.tokens: list[int] = []
         self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings, spot))
         if not self.handle:
@@ -193,6 +197,8 @@ class LlamaContext:
         settings = self._settings
         wanted = (settings.threads, settings.prefill_threads or settings.threads)
         threads = wanted if self._share is None else (self._share.left(wanted[0]), self._share.left(wanted[1]))
+        if len(tokens) == 1:
+            threads = (self.pace.threads(threads[0]), threads[1])
         if threads != self._threads:
             self._threads = threads
             llama_cpp.llama_set_n_threads(self.handle, *threads)
@@ -201,7 +207,10 @@ class LlamaContext:
             llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
         if len(tokens) == 1:
             self._one[0] = tokens[0]
+            began_s = time.perf_counter()
             code = llama_cpp.llama_decode(self.handle, self._batch_of_one)
+            if code == 0:
+                self.pace.took(time.perf_counter() - began_s)
         else:
             buffer = (llama_cpp.llama_token * len(tokens))(*tokens)
             code = llama_cpp.llama_decode(self.handle, llama_cpp.llama_batch_get_one(buffer, len(tokens)))

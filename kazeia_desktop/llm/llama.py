@@ -165,6 +165,7 @@ class LlamaModel:
         text = codecs.getincrementaldecoder("utf-8")("replace")
         sampler = self._sampler_for(grammar, greedy)
         context = self.context
+        context.pace.another_reply()
         made = 0
         try:
             while not cancel.is_set():
