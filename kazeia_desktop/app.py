@@ -29,6 +29,7 @@ from kazeia_desktop.gui.qt_words import QtWords
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
+from kazeia_desktop.runtime.leaving import leave, skip_destructors, still_running
 from kazeia_desktop.runtime.preload import preload
 from kazeia_desktop.runtime.single_instance import Place, SingleInstance, ask
 from kazeia_desktop.settings.schema import Settings
@@ -68,14 +69,21 @@ def main(background: bool = False) -> int:
     if instance is None:
         return 0
     try:
-        return _run(paths, instance, background)
+        code = _run(paths, instance, background)
     finally:
         instance.close()
+    left = still_running()
+    if left:
+        # A model that is being loaded cannot be stopped half-way. Settings are saved, nothing is lost.
+        _log.warning("still at work when the window was closed: %s", ", ".join(left))
+        leave(code)
+    return code
 
 
 def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
     sys.setswitchinterval(_SWITCH_S)
     app = QApplication([sys.argv[0]])
+    skip_destructors()
     app.setApplicationName("kazeia")
     app.setApplicationDisplayName("Kazeia")
     app.setApplicationVersion(__version__)
@@ -103,11 +111,6 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
         with _watched_loop():
             code = app.exec()
     server.close()
-    if not window.ended_in_time:
-        # A model that is being loaded cannot be stopped half-way. Settings are saved, nothing is lost.
-        _log.warning("a model was still loading when the window was closed")
-        logging.shutdown()
-        os._exit(code)
     return code
 
 
@@ -163,7 +166,10 @@ def _build(settings: Settings, paths: Paths, emit: Callable[[Event], None]) -> E
     preload()
     from kazeia_desktop.pipeline.builder import build
 
-    return build(settings, paths, emit)
+    try:
+        return build(settings, paths, emit)
+    finally:
+        skip_destructors()  # of what was loaded now
 
 
 def _half_duplex(settings: Settings) -> bool:

@@ -41,8 +41,8 @@ from kazeia_desktop.settings.schema import Settings
 
 _log = logging.getLogger(__name__)
 
-CLOSE_S: Final = 2.0
-"""Closing the window ends every thread within this time."""
+CLOSE_S: Final = 1.4
+"""Closing the window ends every thread within this time, or the process ends without them: two seconds in all."""
 
 
 class EngineBridge(QObject):
@@ -179,6 +179,8 @@ class EngineBridge(QObject):
         self._slow.finish(lambda: None)
         self._control.finish(self._close_down)
         ended = [self._control.join(deadline), self._slow.join(deadline)]
+        if self._unsaved:  # a command before it does not come back
+            self._save()
         return all(ended)
 
     # In the thread `control`

@@ -38,6 +38,8 @@ from kazeia_desktop.settings.store import with_value
 _log = logging.getLogger(__name__)
 
 _JOIN_S: Final = 10.0
+_SOON_S: Final = 0.6
+"""Within this every thread ends that does not load a model just then."""
 _COMMANDS: Final = 64
 """What may wait for the language model, while it is loaded anew for example, before whoever asks waits too."""
 _ECHO_TAIL_S: Final = 1.5
@@ -157,18 +159,23 @@ class Conversation:
             channel.drain()
         if self._parts.sink is not None:
             self._parts.sink.stop()
-        deadline = time.monotonic() + _JOIN_S
-        for worker in self._workers:
-            if not worker.join(max(0.0, deadline - time.monotonic())):
-                _log.error("the thread %s did not end within %.0f s", worker.name, _JOIN_S)
-        self._recognize.recognizer.close()
-        if self._parts.memory is not None:
-            self._parts.memory.leave(self._reply.session)  # its thread has ended
+        busy = self._join(_SOON_S)
+        if self._parts.memory is not None:  # before what cannot be interrupted is waited for: the process may end
+            if "llm" not in busy:
+                self._parts.memory.leave(self._reply.session)
             self._parts.memory.close()
+        for name in self._join(_JOIN_S) if busy else ():
+            _log.error("the thread %s did not end within %.0f s", name, _JOIN_S)
+        self._recognize.recognizer.close()
         self._reply.session.close()
         self._speak.drop_coming()
         if self._speak.synthesizer is not None:
             self._speak.synthesizer.close()
+
+    def _join(self, timeout_s: float) -> list[str]:
+        """Wait for the threads; which of them still run then."""
+        deadline = time.monotonic() + timeout_s
+        return [w.name for w in self._workers if not w.join(max(0.0, deadline - time.monotonic()))]
 
     def send_text(self, text: str) -> None:
         """A typed turn; whatever Kazeia was saying stops."""

@@ -27,6 +27,7 @@ class Editor(QObject):
 
     edited = Signal()
     opened = Signal()  # what can be chosen is about to be seen
+    hinted = Signal(str)  # what to do now, in the place of the help; "" for the help
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)

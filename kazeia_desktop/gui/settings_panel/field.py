@@ -20,6 +20,7 @@ from kazeia_desktop.gui.settings_panel.editors import (
     TextEditor,
     Value,
 )  # fmt: skip
+from kazeia_desktop.gui.settings_panel.keys_editor import KeysEditor, is_keys
 from kazeia_desktop.gui.settings_panel.labels import apply_words, literal_choice, unit_words
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
@@ -90,6 +91,8 @@ class SettingField(QWidget):
         box.addLayout(edit)
         box.addWidget(self.wrong)
         box.addWidget(self.help)
+        self._hint = ""
+        self.editor.hinted.connect(self._take_hint)
         self.editor.edited.connect(lambda: self.changed.emit(self.key, self.editor.value()))
         if self.choices_from:
             self.editor.opened.connect(lambda: self.choices_wanted.emit(self.choices_from))
@@ -104,6 +107,8 @@ class SettingField(QWidget):
 
     def _make_editor(self, info: FieldInfo) -> Editor:
         kind = info.annotation
+        if is_keys(self.key):
+            return KeysEditor(self._words)
         if kind is bool:
             return SwitchEditor()
         if kind in (int, float):
@@ -165,8 +170,7 @@ class SettingField(QWidget):
         words = self._words
         title = words.of(self._shown.title)
         self.title.setText(title)
-        self.help.setText(" ".join(filter(None, (words.of(self._shown.help), self._range_text()))))
-        self.help.setVisible(bool(self.help.text()))
+        self._tell_help()
         self.unit.setText(unit_words(self._shown.unit, words))
         self.badge.setText(apply_words(self._shown.apply, words))
         told = words.tr("Back to the default of “{title}”", title=title)
@@ -176,6 +180,18 @@ class SettingField(QWidget):
         self._fill_choices()
         self.wrong.setText(self._error_text())
         self._describe()
+
+    def _take_hint(self, hint: str) -> None:
+        self._hint = hint
+        if hint:
+            self.show_error(None)
+        self._tell_help()
+        self._describe()
+
+    def _tell_help(self) -> None:
+        told = " ".join(filter(None, (self._words.of(self._shown.help), self._range_text())))
+        self.help.setText(self._hint or told)
+        self.help.setVisible(bool(self.help.text()))
 
     def _range_text(self) -> str:
         """What a number may be, where a bound is worth saying."""

@@ -5,21 +5,25 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import SettingsError
 from kazeia_desktop.events import Notice, TurnEnded
 from kazeia_desktop.gui import icons
+from kazeia_desktop.gui.column_scroll import ColumnScroll
 from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.pages.page import PageContext
 from kazeia_desktop.gui.settings_panel.editors import Value
 from kazeia_desktop.gui.settings_panel.field import SettingField
 from kazeia_desktop.gui.settings_panel.hints import StageHints
+from kazeia_desktop.gui.settings_panel.keys_editor import is_keys
 from kazeia_desktop.gui.settings_panel.preset_bar import PresetBar
 from kazeia_desktop.gui.settings_panel.section_head import SectionHead
+from kazeia_desktop.gui.shortcuts import keys_text
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
-from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type
+from kazeia_desktop.settings.keys import canonical
+from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, Unfit, section_type
 from kazeia_desktop.settings.store import with_value
 
 _VOICE: Final = "tts"
@@ -72,19 +76,11 @@ class SettingsPanel(QWidget):
         self.nothing.setObjectName("quiet")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.hide()
-        content = QWidget()
-        content.setObjectName("fieldsContent")
-        self._column = QVBoxLayout(content)
-        self._column.setContentsMargins(2 * GRID, 0, GRID, 2 * GRID)
+        self._scroll = ColumnScroll("fields", "fieldsContent", parent=self)
+        self._column = self._scroll.column
         self._column.setSpacing(GRID)
         self._column.addWidget(self.presets)
         self._column.addStretch(1)
-        self._scroll = QScrollArea(self)
-        self._scroll.setObjectName("fields")
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(content)
         head = QHBoxLayout()
         head.setContentsMargins(2 * GRID, GRID // 2, GRID, GRID // 2)
         head.addWidget(self.title, 1)
@@ -204,6 +200,7 @@ class SettingsPanel(QWidget):
     def _edited(self, key: str, value: Value) -> None:
         field = self.fields[key]
         try:
+            self._check_keys(key, value)
             changed = with_value(self._settings, key, value)
         except SettingsError as error:
             field.show_error(error)
@@ -214,6 +211,19 @@ class SettingsPanel(QWidget):
             if key.startswith(f"{_VOICE}."):
                 self.measured_wanted.emit()
         field.show_value(self._value(key))
+
+    def _check_keys(self, key: str, value: Value) -> None:
+        """Say which shortcut has the keys already. Raises SettingsError."""
+        try:
+            keys = canonical(str(value), may_be_space=True) if is_keys(key) else ""
+        except Unfit:
+            return  # the schema says why
+        for other, field in self.fields.items():
+            if keys and other != key and is_keys(other) and self._value(other) == keys:
+                raise SettingsError(
+                    "{keys} is already the shortcut of “{title}”: choose another, or free it first.",
+                    keys=keys_text(keys, self._words), title=field.title.text(),
+                )  # fmt: skip
 
     def take(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere."""
