@@ -24,7 +24,7 @@ DESTRUCTOR = """
 import ctypes
 from kazeia_desktop.runtime.leaving import skip_destructors
 library = ctypes.CDLL(None)
-library.atexit(library.pause)  # waits for ever
+library.__cxa_atexit(library.pause, None, None)  # waits for ever
 skip_destructors()
 library.exit(5)
 """
