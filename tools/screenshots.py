@@ -78,6 +78,8 @@ SHOTS = (
     Shot("presets", "dark", "en", width=1280),
     Shot("presets", "dark", width=800, height=1100),
     Shot("settings", "dark", width=800, height=1100),
+    Shot("shortcuts", "light", width=1280),
+    Shot("shortcuts", "dark", "en", width=800, height=1100),
     Shot("activity", "light", width=1280, height=800),
     Shot("activity", "dark", "en", width=1280, height=800),
     Shot("activity", "light", width=800, height=1100),
@@ -97,6 +99,7 @@ SHOTS = (
     Shot("conversations", "light", width=1280, height=800, scale=2),
     Shot("search", "dark", width=1280, height=800),
     Shot("delete", "light", "en", width=1280, height=800),
+    Shot("delete_all", "dark", width=1280, height=800),
     Shot("private", "light", width=1280, height=800),
     Shot("facts", "dark", width=1280, height=800),
     Shot("continue", "light", width=1280, height=800),
@@ -407,6 +410,27 @@ def scene_presets(window, host, let, shot) -> None:  # noqa: ANN001
     let(0.6)
 
 
+def scene_shortcuts(window, host, let, shot) -> None:  # noqa: ANN001
+    """One that is refused, one that waits for its keys."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    scene_idle(window, host, let, shot)
+    window.show_settings(True)
+    while not window.panel.complete:
+        let(0.05)
+    window.panel.show_section("shortcuts")
+    let(0.4)
+    for name, keys in (("stop", (Qt.Key.Key_Return, Qt.Key.Key_M)), ("mute", (Qt.Key.Key_Return,))):
+        field = window.panel.fields[f"shortcuts.{name}"].editor.field
+        window.activateWindow()
+        field.setFocus()
+        for key in keys:
+            control = Qt.KeyboardModifier.ControlModifier
+            QTest.keyClick(field, key, control if key == Qt.Key.Key_M else Qt.KeyboardModifier.NoModifier)
+    let(0.2)
+
+
 def _keep(window, shot) -> None:  # noqa: ANN001
     """Conversations of several days, kept."""
     from kazeia_desktop.memory.conversations import ConversationStore
@@ -455,6 +479,11 @@ def scene_search(window, host, let, shot) -> None:  # noqa: ANN001
 def scene_delete(window, host, let, shot) -> None:  # noqa: ANN001
     scene_conversations(window, host, let, shot)
     window.sidebar._ask_to_delete()
+
+
+def scene_delete_all(window, host, let, shot) -> None:  # noqa: ANN001
+    scene_conversations(window, host, let, shot)
+    window.sidebar.delete_all.button.click()
 
 
 def scene_private(window, host, let, shot) -> None:  # noqa: ANN001

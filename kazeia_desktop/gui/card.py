@@ -65,6 +65,19 @@ def describe(control: QWidget, text: str) -> None:
     control.setAccessibleDescription(text)
 
 
+def take_back(widget: QWidget | None) -> bool:
+    """Escape: of the parts around `widget`, the first that asks something or waits for a text leaves it as it was.
+
+    Such a part has a method `take_back`, which says whether there was something.
+    """
+    while widget is not None:
+        own: Callable[[], bool] | None = getattr(widget, "take_back", None)
+        if own is not None and own():
+            return True
+        widget = widget.parentWidget()
+    return False
+
+
 class Card(QFrame):
     """Title and badge, details, a message, the actions; `ask` puts a question in the place of the actions.
 
@@ -154,6 +167,13 @@ class Card(QFrame):
         self._actions.show()
         if self._asker is not None and self._asker.isVisible():
             self._asker.setFocus()
+
+    def take_back(self) -> bool:
+        """Escape: no to the question, where there is one."""
+        asked = self.asking
+        if asked:
+            self.dismiss()
+        return asked
 
     @property
     def asking(self) -> bool:

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from kazeia_desktop.gui import icons
@@ -12,6 +13,18 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 
 _ICON = 20
+
+
+class _Menu(QMenu):
+    """Below its button, and inside the window: where the button is at the right edge, it opens to the left."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        button = self.parentWidget()
+        assert button is not None
+        window = button.window()
+        left, right = (window.mapToGlobal(QPoint(x, 0)).x() for x in (GRID, window.width() - GRID))
+        self.move(max(left, min(self.x(), right - self.width())), self.y())
 
 
 class Header(QWidget):
@@ -46,7 +59,7 @@ class Header(QWidget):
         self.settings.clicked.connect(self.settings_wanted)
         self.pages = self._tool()
         self.pages.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._menu = QMenu(self.pages)
+        self._menu = _Menu(self.pages)
         for page in PAGES:
             self._menu.addAction("").triggered.connect(partial(self.page_wanted.emit, page.name))
         self.pages.setMenu(self._menu)

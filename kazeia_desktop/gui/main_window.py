@@ -21,8 +21,10 @@ from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.banner import ErrorBanner, NoticeLine
 from kazeia_desktop.gui.body import Body
 from kazeia_desktop.gui.bridge import CLOSE_S, EngineBridge
+from kazeia_desktop.gui.card import take_back
 from kazeia_desktop.gui.chat_view import ChatView
 from kazeia_desktop.gui.conversations.controller import ConversationController
+from kazeia_desktop.gui.conversations.delete_all import Eraser
 from kazeia_desktop.gui.conversations.keeper import Keeper
 from kazeia_desktop.gui.conversations.sidebar import Sidebar
 from kazeia_desktop.gui.desktop import Desktop
@@ -90,6 +92,10 @@ class MainWindow(QMainWindow):
         self.timers = TimersStrip(bridge, self.jobs, words, tokens)
         keeper = Keeper(bridge, self.jobs, self._paths, words, self)
         self.sidebar = Sidebar(keeper, settings.privacy.keep_conversations, self.shortcuts, words, tokens)
+        self._eraser = Eraser(bridge, self.jobs, self._paths, self)
+        self.sidebar.delete_all.agreed.connect(self._eraser.erase)
+        self._eraser.erased.connect(self.sidebar.erased)
+        self._eraser.failed.connect(keeper.failed)
         self.stack = PageStack(self.chat, tokens)
         self._context = PageContext(
             words, bridge, self.jobs, self._paths, lambda: self._settings, self.change, self.show_page,
@@ -256,7 +262,7 @@ class MainWindow(QMainWindow):
     def _escape(self) -> None:
         if self.presence.state in BUSY:
             self._bridge.interrupt()
-        elif self.body.close_drawer():
+        elif take_back(self.focusWidget()) or self.body.close_drawer():
             pass
         elif self.body.panel_open:
             self.show_settings(False)

@@ -13,6 +13,22 @@ _ALSO: Mapping[str, Sequence[str]] = {"settings": ("Ctrl+,",)}
 """Keys of habit, beside the one that is chosen, unless they are chosen for something else."""
 
 
+def keys_text(kept: str, words: Words) -> str:
+    """What a shortcut of the settings is called: "Ctrl+Maj+N"; "" for none."""
+    if not kept:
+        return ""
+    tr = words.tr
+    head, sep, last = kept.rpartition("+") if not kept.endswith("++") else (kept[:-2], "+", "+")
+    names = {
+        "Shift": tr("Shift"), "Meta": tr("Super"), "Space": tr("Space"), "Esc": tr("Escape"), "Return": tr("Enter"),
+        "Del": tr("Delete key"), "Ins": tr("Insert key"), "Backspace": tr("Backspace"), "Home": tr("Home"),
+        "End": tr("End"), "PgUp": tr("Page up"), "PgDown": tr("Page down"), "Up": tr("Up"), "Down": tr("Down"),
+        "Left": tr("Left"), "Right": tr("Right"),
+    }  # fmt: skip
+    parts = [*filter(None, head.split("+")), last] if sep else [last]
+    return "+".join(names.get(part, part) for part in parts)
+
+
 class Shortcuts(QObject):
     """Binds each key to what it does; bound anew when the settings change.
 
@@ -62,19 +78,7 @@ class Shortcuts(QObject):
 
     def keys(self, name: str) -> str:
         """What the key of a setting is called in the current language; "" for none."""
-        kept: str = getattr(self._settings, name)
-        if not kept:
-            return ""
-        tr = self._words.tr
-        head, sep, last = kept.rpartition("+") if not kept.endswith("++") else (kept[:-2], "+", "+")
-        names = {
-            "Shift": tr("Shift"), "Meta": tr("Super"), "Space": tr("Space"), "Esc": tr("Escape"),
-            "Return": tr("Enter"), "Del": tr("Delete key"), "Home": tr("Home"), "End": tr("End"),
-            "PgUp": tr("Page up"), "PgDown": tr("Page down"), "Up": tr("Up"), "Down": tr("Down"),
-            "Left": tr("Left"), "Right": tr("Right"),
-        }  # fmt: skip
-        parts = [*filter(None, head.split("+")), last] if sep else [last]
-        return "+".join(names.get(part, part) for part in parts)
+        return keys_text(getattr(self._settings, name), self._words)
 
     def with_keys(self, told: str, name: str) -> str:
         """A tool tip that names the key: "Settings (F1)"."""

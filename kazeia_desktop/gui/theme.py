@@ -24,6 +24,8 @@ TOUCH_PX: Final = 44
 CONTROL_PX: Final = 36
 NARROW_PX: Final = 900
 """Below this width the settings become a drawer and targets grow."""
+PAGE_PX: Final = 880
+"""Width of what every page shows, in the middle of the window: longer lines are not read with ease."""
 TEXT_COLUMNS: Final = 72
 
 
@@ -169,6 +171,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
         padding: 0 {2 * GRID - 2}px; background: {t.surface};
     }}
     QToolButton {{ min-width: {inner}px; padding: 0; }}
+    QToolButton::menu-indicator {{ image: none; }}
     QToolButton#text {{ padding: 0 {GRID}px; }}
     QPushButton:hover, QToolButton:hover {{ background: {t.hover}; }}
     QPushButton:pressed, QToolButton:pressed {{ background: {t.line}; }}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
 
 from kazeia_desktop.audio import recorder
 from kazeia_desktop.audio.recorder import Heard
@@ -101,6 +102,22 @@ def test_an_added_voice_shows_who_agreed_and_what_it_fits(opened: Opener, marie:
     assert (settings.tts.engine, settings.tts.voice) == ("qwen3", marie)
     one.until(lambda: bool(one.engine.called("apply")))
     assert all(call[1].tts.voice == marie for call in one.engine.called("apply"))  # both at once
+
+
+@pytest.mark.usefixtures("own_model")
+def test_escape_takes_a_question_back_before_it_leaves_the_page(opened: Opener, marie: str) -> None:
+    one, page = shown(opened)
+    row = page.row_of(marie)
+    assert row is not None
+    row.delete.click()
+    assert row.asking and row.no.hasFocus()
+    QTest.keyClick(row.no, Qt.Key.Key_Escape)
+    assert not row.asking and one.window.page is page
+    row.rename.click()
+    QTest.keyClick(row._name, Qt.Key.Key_Escape)
+    assert not row._name.isVisible() and one.window.page is page
+    QTest.keyClick(row.rename, Qt.Key.Key_Escape)
+    assert one.window.page is None
 
 
 @pytest.mark.usefixtures("own_model")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui.theme import GRID
@@ -61,11 +60,12 @@ class AskBar(QFrame):
         if act is not None:
             act()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.dismiss()
-        else:
-            super().keyPressEvent(event)
+    def take_back(self) -> bool:
+        """Escape, see `card.take_back`: no."""
+        asked = self._act is not None
+        if asked:
+            self.no.click()
+        return asked
 
     def retranslate(self) -> None:
         tr = self._words.tr

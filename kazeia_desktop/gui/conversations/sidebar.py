@@ -25,6 +25,7 @@ from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.conversations.ask_bar import AskBar
 from kazeia_desktop.gui.conversations.delegate import ConversationDelegate
+from kazeia_desktop.gui.conversations.delete_all import DeleteAll
 from kazeia_desktop.gui.conversations.facts_editor import FactsEditor
 from kazeia_desktop.gui.conversations.keeper import Keeper, Listed
 from kazeia_desktop.gui.conversations.model import ConversationList, Index
@@ -110,6 +111,8 @@ class Sidebar(QWidget):
         self.facts_button.clicked.connect(self.show_facts)
         self.facts = FactsEditor(keeper, words, tokens)
         self.facts.done.connect(self.show_list)
+        self.delete_all = DeleteAll(words, tokens, self)
+        self.delete_all.hide()
         self._build()
         self.menu = QMenu(self)
         self._make_actions()
@@ -164,6 +167,7 @@ class Sidebar(QWidget):
         foot.addWidget(self.note)
         foot.addWidget(self.ask)
         foot.addWidget(self.facts_button)
+        foot.addWidget(self.delete_all)
         kept = QWidget()
         box = QVBoxLayout(kept)
         box.setContentsMargins(0, 0, 0, 0)
@@ -202,7 +206,7 @@ class Sidebar(QWidget):
         """The controls in the order of the Tab key."""
         return (
             self.new, self.close_button, self.privacy.switch, self.search, self.view, self.ask.no, self.ask.yes,
-            self.facts_button, *self.facts.tab_order,
+            self.facts_button, *self.delete_all.tab_order, *self.facts.tab_order,
         )  # fmt: skip
 
     # What is shown
@@ -252,6 +256,7 @@ class Sidebar(QWidget):
         self.empty.setVisible(empty)
         self.view.setVisible(not empty)
         self.search.setEnabled(self._total > 0 or bool(self.search.text()))
+        self.delete_all.show_total(self._total)
 
     def focus_search(self) -> None:
         """To search all conversations."""
@@ -337,6 +342,14 @@ class Sidebar(QWidget):
         self.note.setText(self._told())
         self.note.setVisible(told is not None)
 
+    def erased(self) -> None:
+        """All conversations were deleted."""
+        if self.model.current is not None:
+            self.keeper.deleted.emit(self.model.current)
+        self.keeper.changed.emit()
+        self._tell(lambda: self._words.tr("All conversations are deleted."))
+        self.new.setFocus()
+
     @Slot(object)
     def _failed(self, error: KazeiaError) -> None:
         self._tell(lambda: self._words.told(error.template, error.values))
@@ -355,6 +368,7 @@ class Sidebar(QWidget):
         self.facts_button.setIcon(icons.icon("note", tokens.text, 18))
         self.privacy.dress(tokens)
         self.facts.dress(tokens)
+        self.delete_all.dress(tokens)
         self.view.viewport().update()
 
     def retranslate(self) -> None:
@@ -378,6 +392,7 @@ class Sidebar(QWidget):
         self.privacy.retranslate()
         self.ask.retranslate()
         self.facts.retranslate()
+        self.delete_all.retranslate()
         self.note.setText(self._told())
         self._show_empty()
 

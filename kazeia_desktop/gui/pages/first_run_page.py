@@ -22,8 +22,6 @@ from kazeia_desktop.gui.presence_bar import PresenceBar
 from kazeia_desktop.gui.quiet_microphone import QuietMicrophone, Use
 from kazeia_desktop.gui.theme import GRID, Tokens
 
-_WIDEST = 760
-
 
 class FirstRunPage(Page):
     """Goes on where it was left; ends in the conversation."""
@@ -42,10 +40,7 @@ class FirstRunPage(Page):
         self.before, self.next = QPushButton(), QPushButton()
         self._led: QPushButton | None = None  # what Enter presses
         self._follow = False  # it was shown or pressed just now: the focus goes with it
-        held = QWidget()
-        held.setMaximumWidth(_WIDEST)
-        box = QVBoxLayout(held)
-        box.setContentsMargins(GRID, GRID, GRID, GRID)
+        box = QVBoxLayout()
         box.setSpacing(3 * GRID)
         box.addWidget(self.count)
         for step in self.steps:
@@ -61,11 +56,7 @@ class FirstRunPage(Page):
         line.addStretch(1)
         line.addWidget(self.next)
         box.addLayout(line)
-        middle = QHBoxLayout()
-        middle.addStretch(1)
-        middle.addWidget(held, 100)
-        middle.addStretch(1)
-        self.column.addLayout(middle)
+        self.column.addLayout(box)
         self.column.addStretch(1)
         self.before.clicked.connect(lambda: self.show_step(self.at - 1))
         self.next.clicked.connect(self.go_on)

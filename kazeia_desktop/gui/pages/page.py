@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.activity.record import Activity
 from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.gui.column_scroll import ColumnScroll
 from kazeia_desktop.gui.jobs import Jobs
-from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.theme import GRID, PAGE_PX, Tokens
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
@@ -71,26 +73,17 @@ class Page(QWidget):
         self.back.setObjectName("flat")
         self.back.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.back.clicked.connect(self.back_wanted)
-        head = QHBoxLayout()
-        head.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
-        head.setSpacing(GRID)
-        head.addWidget(self.back)
-        head.addWidget(self.title, 1)
-        self.content = QWidget()
-        self.content.setObjectName("ground")
-        self.column = QVBoxLayout(self.content)
-        self.column.setContentsMargins(2 * GRID, GRID, 2 * GRID, 2 * GRID)
+        self._head = QHBoxLayout()
+        self._head.setSpacing(GRID)
+        self._head.addWidget(self.back)
+        self._head.addWidget(self.title, 1)
+        self.scroll_area = ColumnScroll("chat", "ground", GRID, PAGE_PX, self)
+        self.content, self.column = self.scroll_area.content, self.scroll_area.column
         self.column.setSpacing(2 * GRID)
-        self.scroll_area = QScrollArea(self)
-        self.scroll_area.setObjectName("chat")
-        self.scroll_area.setWidgetResizable(True)
-        self.scroll_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.scroll_area.setWidget(self.content)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
-        box.addLayout(head)
+        box.addLayout(self._head)
         box.addWidget(self.scroll_area, 1)
 
     def title_text(self) -> str:
@@ -115,6 +108,12 @@ class Page(QWidget):
 
     def settings_changed(self, settings: Settings) -> None:
         """The settings changed, here or elsewhere."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The arrow of the way back stands above the left edge of what is below."""
+        super().resizeEvent(event)
+        side = max(2 * GRID, (self.width() - PAGE_PX) // 2)
+        self._head.setContentsMargins(side - GRID, GRID // 2, side, GRID // 2)
 
     def set_narrow(self, narrow: bool) -> None:
         """Whether the window is narrow (a tablet held upright)."""

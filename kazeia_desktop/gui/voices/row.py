@@ -4,16 +4,25 @@ from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
+from kazeia_desktop.gui.states import capital
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices.listing import VoiceItem
 from kazeia_desktop.gui.words import Words
 
-_LANGUAGES = {
-    "fr": "Français", "en": "English", "french": "Français", "english": "English", "german": "Deutsch",
-    "spanish": "Español", "italian": "Italiano", "portuguese": "Português", "chinese": "中文", "japanese": "日本語",
-    "korean": "한국어", "russian": "Русский",
-}  # fmt: skip
-"""Each by its own name, as the models of both kinds of voices call them."""
+
+def language_name(code: str, words: Words) -> str:
+    """A language as the models of both kinds of voices call it, in the language of the window.
+
+    Not in its own script: where no font has that, it would be a row of boxes.
+    """
+    tr = words.tr
+    names = {
+        "fr": tr("French"), "en": tr("English"), "french": tr("French"), "english": tr("English"),
+        "german": tr("German"), "spanish": tr("Spanish"), "italian": tr("Italian"), "portuguese": tr("Portuguese"),
+        "chinese": tr("Chinese"), "japanese": tr("Japanese"), "korean": tr("Korean"), "russian": tr("Russian"),
+        "beijing_dialect": tr("Chinese of Beijing"), "sichuan_dialect": tr("Chinese of Sichuan"),
+    }  # fmt: skip
+    return names.get(code, capital(code.replace("_", " ")))
 
 
 class VoiceRow(Card):
@@ -95,6 +104,13 @@ class VoiceRow(Card):
         self._renaming.hide()
         self.rename.setFocus()
 
+    def take_back(self) -> bool:
+        """Escape: the name stays."""
+        renames = not self._renaming.isHidden()
+        if renames:
+            self._end_renaming()
+        return renames or super().take_back()
+
     def _rename(self) -> None:
         name = self._name.text().strip()
         if name == self.item.name:
@@ -150,7 +166,7 @@ class VoiceRow(Card):
 
     def _details(self) -> tuple[str, ...]:
         tr, item = self.words.tr, self.item
-        languages = ", ".join(_LANGUAGES.get(code, code.capitalize()) for code in item.languages)
+        languages = capital(", ".join(language_name(code, self.words) for code in item.languages))
         told = " · ".join(filter(None, (languages, item.licence)))
         if item.added is None:
             return (told, self._missing())
