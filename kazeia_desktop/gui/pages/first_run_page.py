@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -18,7 +18,7 @@ from kazeia_desktop.gui.first_run.models_step import ModelsStep
 from kazeia_desktop.gui.first_run.step import Step
 from kazeia_desktop.gui.first_run.welcome_step import WelcomeStep
 from kazeia_desktop.gui.pages.page import Page, PageContext
-from kazeia_desktop.gui.presence_bar import PresenceBar
+from kazeia_desktop.gui.presence_bar import BUSY, PresenceBar
 from kazeia_desktop.gui.quiet_microphone import QuietMicrophone, Use
 from kazeia_desktop.gui.theme import GRID, Tokens
 
@@ -38,6 +38,7 @@ class FirstRunPage(Page):
         self._give_back: Callable[[], None] | None = None
         self.count = plain_label("quiet")
         self.before, self.next = QPushButton(), QPushButton()
+        self.next.installEventFilter(self)
         self._led: QPushButton | None = None  # what Enter presses
         self._follow = False  # it was shown or pressed just now: the focus goes with it
         box = QVBoxLayout()
@@ -49,6 +50,7 @@ class FirstRunPage(Page):
             step.changed.connect(self._refresh)
             for button in step.leads:
                 button.pressed.connect(self._pressed)
+                button.installEventFilter(self)
             box.addWidget(step)
         line = QHBoxLayout()
         line.setSpacing(GRID)
@@ -183,6 +185,16 @@ class FirstRunPage(Page):
         if focus is self or (goes and before is not self._led):
             self._follow = False
             self._led.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The focus was given to the button, not put there: while Kazeia is busy, Space interrupts it all the same."""
+        space = (
+            isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Space
+        )
+        busy = space and self.context.bridge.state in BUSY and self.context.settings().shortcuts.interrupt == "Space"
+        if busy and isinstance(event, QKeyEvent) and not event.isAutoRepeat():
+            self.context.bridge.interrupt()
+        return busy or super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, where no button has the focus."""
