@@ -109,6 +109,7 @@ SHOTS = (
     Shot("voice_add", "dark", "en", width=800, height=1100),
     Shot("models", "light", width=1280, height=800),
     Shot("models", "dark", "en", width=800, height=1100),
+    Shot("models_smaller", "light", width=1280, height=800),
     Shot("first_run_welcome", "light", width=1280, height=800),
     Shot("first_run_models", "light", width=1280, height=800),
     Shot("first_run_models", "dark", "en", width=800, height=1100),
@@ -698,6 +699,22 @@ def scene_models(window, host, let, shot) -> None:  # noqa: ANN001
     let(0.3)
     bar.setValue(bar.maximum() // 2 if shot.width < 900 else 0)
     queue._tasks.clear()
+
+
+def scene_models_smaller(window, host, let, shot) -> None:  # noqa: ANN001
+    from kazeia_desktop.gui.models import work
+
+    work.sizes = lambda *_: (491_400_064, 360_660_065)
+    _home_with_models(window)
+    _begin(window, host, let)
+    window.show_page("models")
+    page = window.page
+    while page.listing is None:
+        let(0.05)
+    page.rows["qwen2.5-coder-0.5b"].smaller.click()
+    page.rows["qwen2.5-coder-0.5b"].part.type.show_value("q4_0-pure")
+    page.rows["qwen2.5-coder-0.5b"].part.type.edited.emit()
+    let(0.3)
 
 
 def _first_run(window, host, let, at: int) -> None:  # noqa: ANN001

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from kazeia_desktop.errors import DownloadError, KazeiaError, ModelMissingError
 from kazeia_desktop.gui.models import work
@@ -13,12 +15,14 @@ from kazeia_desktop.gui.models.queue import ModelQueue, Phase
 from kazeia_desktop.gui.models.row import ModelRow
 from kazeia_desktop.gui.pages.models_page import ModelsPage
 from kazeia_desktop.models.catalog import Catalog
+from kazeia_desktop.models.convert.requantize import requantize
 from kazeia_desktop.models.fetch import Progress
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
 from tests.fakes.fake_engine import FakeHost
 from tests.fakes.micro_voice import write_checkpoint
 from tests.fakes.speaker_network import write_model
+from tests.fakes.tiny_llms import tiny_llm
 from tests.gui.conftest import Opened, Opener
 
 pytestmark = pytest.mark.gui
@@ -293,3 +297,72 @@ def test_everything_has_a_name_in_both_languages(opened: Opener) -> None:
     page.context.change("appearance.language", "en")
     assert page.rows[SMOL].get.accessibleName().startswith("Get: SmolLM2")
     assert page.title.text() == "Models"
+
+
+def own_model(paths: Paths) -> Path:
+    """A tiny language model of the user's own, with weights of 16 bits."""
+    made = requantize(tiny_llm("qwen3"), paths.models_dir / "own" / "own.gguf", "f16", pure=True)
+    return made.path
+
+
+def test_a_language_model_is_made_smaller_and_the_sizes_are_told(opened: Opener, paths: Paths) -> None:
+    file = own_model(paths)
+    one, page = shown(opened)
+    row = page.rows["own"]
+    assert row.smaller.isVisible() and not row.part.isVisible() and not row.begin.isVisible()
+    row.smaller.click()
+    assert row.part.isVisible() and row.part.type.widget.hasFocus() and not row.begin.isEnabled()
+    assert not row.delete.isVisible() and "moins bien" in row.part.warning.text()
+    row.part.type.show_value("q4_0-pure")
+    row.part.type.edited.emit()
+    one.bot.waitUntil(row.begin.isEnabled, timeout=20_000)
+    assert "maintenant" in row.part.told.text() and "ensuite" in row.part.told.text()
+    row.begin.click()
+    made = "own-q4_0"
+    one.bot.waitUntil(lambda: made in page.rows and page.rows[made].use.isVisible(), timeout=30_000)
+    written = paths.models_dir / made / f"{made}.gguf"
+    assert written.stat().st_size < file.stat().st_size and file.exists()
+    assert page.rows[made].line.text().startswith("Tiré de own\u202f: ")
+    assert not row.part.isVisible()
+    page.rows[made].use.click()
+    assert page.context.settings().llm.model == str(written)
+
+
+def test_what_would_be_larger_is_not_made(opened: Opener, paths: Paths) -> None:
+    requantize(own_model(paths), paths.models_dir / "small" / "small.gguf", "q4_0", pure=True)
+    one, page = shown(opened)
+    row = page.rows["small"]
+    row.smaller.click()
+    row.part.type.show_value("q8_0")
+    row.part.type.edited.emit()
+    one.bot.waitUntil(lambda: "rien n'y serait gagné" in row.part.told.text(), timeout=20_000)
+    assert not row.begin.isEnabled()
+    QTest.keyClick(row.part.type.widget, Qt.Key.Key_Escape)
+    assert not row.part.isVisible() and row.smaller.hasFocus() and one.window.page is page
+
+
+def test_making_a_model_smaller_can_be_cancelled(opened: Opener, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_model(paths)
+    real = work.requantize
+
+    def slow(*args: object) -> Path:
+        args[5].wait(10)  # type: ignore[attr-defined]
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(work, "requantize", slow)
+    one, page = shown(opened)
+    page._make_smaller("own", "q4_0-pure")
+    one.until(lambda: "own-q4_0" in page.rows and page.rows["own-q4_0"].cancel.isVisible())
+    page.rows["own-q4_0"].cancel.click()
+    one.until(lambda: "own-q4_0" not in page.rows)
+    assert not (paths.models_dir / "own-q4_0").exists()
+
+
+def test_a_file_that_llama_cannot_read_is_told_in_the_form(opened: Opener, paths: Paths) -> None:
+    (paths.models_dir / "bad").mkdir(parents=True)
+    (paths.models_dir / "bad" / "bad.gguf").write_bytes(b"GGUF" + bytes(100))
+    one, page = shown(opened)
+    row = page.rows["bad"]
+    row.smaller.click()
+    one.bot.waitUntil(lambda: "bad.gguf" in row.part.told.text(), timeout=20_000)
+    assert not row.begin.isEnabled()

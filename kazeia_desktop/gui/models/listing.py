@@ -33,6 +33,7 @@ class ModelItem:
         usable: this version can run it as it is. convertible: it can be converted to Kazeia's own voice.
         used: the settings name it.
         dtype: of a converted one's weights.
+        gguf: the file of a language model that is here.
         problem: why a converted one cannot be used.
     """
 
@@ -56,6 +57,7 @@ class ModelItem:
     recommended: bool = False
     dtype: str = ""
     problem: KazeiaError | None = None
+    gguf: Path | None = None
 
     @property
     def settings(self) -> dict[str, Value]:
@@ -104,7 +106,7 @@ def look_up(paths: Paths, settings: Settings) -> ModelListing:
         size = file.stat().st_size
         items.append(
             ModelItem(file.parent.name, "llm", "local", file.stem, file, size=size, used_bytes=size, present=True,
-                      verified=True, used=used)
+                      verified=True, used=used, gguf=file)
         )  # fmt: skip
     return ModelListing(tuple(items), paths.models_dir, free_bytes(paths.models_dir), used_bytes(paths.models_dir))
 
@@ -126,12 +128,14 @@ def _of_catalogue(store: "ModelStore", entry: "ModelEntry", settings: Settings, 
         }[entry.kind]
     )
     hub = entry.weights.hub
+    gguf = next((folder / file.name for file in entry.files if file.name.endswith(".gguf")), None)
     return ModelItem(
         entry.name, entry.kind, "catalogue", entry.title, folder, entry.licence,
         f"Hugging Face, {hub.repo}" if hub is not None else f"pip, {', '.join(_wheels(entry))}",
         size if size is not None else entry.about_bytes, size is None, used_bytes(folder),
         0 if state.present else partial_bytes(folder), state.present, state.verified, entry.usable,
         entry.name == _CHECKPOINT, used, entry.starter, entry.recommended,
+        gguf=gguf if state.present and entry.kind == "llm" else None,
     )  # fmt: skip
 
 

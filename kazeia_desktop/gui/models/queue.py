@@ -114,6 +114,16 @@ class ModelQueue(QObject):
             )
         )  # fmt: skip
 
+    def requantize(self, source: Path, key: str, title: str, dtype: str, pure: bool) -> None:
+        """Write a language model with other weights; `key` is the new model's name."""
+        paths = self._context.paths
+        self.add(
+            Task(
+                key, Verb.CONVERT, title,
+                lambda cancel, report: work.requantize(paths, source, key, dtype, pure, cancel, report),
+            )
+        )  # fmt: skip
+
     def take_in(self, source: Path, kind: str, key: str, title: str) -> None:
         """Take a file or a converted voice of the user's own."""
         paths, settings = self._context.paths, self._context.settings()

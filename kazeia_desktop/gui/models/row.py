@@ -8,6 +8,7 @@ from kazeia_desktop.gui.engine import Choice
 from kazeia_desktop.gui.models import told
 from kazeia_desktop.gui.models.listing import ModelItem
 from kazeia_desktop.gui.models.queue import Phase, Task, Verb
+from kazeia_desktop.gui.models.smaller_part import SmallerPart
 from kazeia_desktop.gui.settings_panel.editors import ChoiceEditor
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
@@ -52,6 +53,8 @@ class ModelRow(Card):
     verify_wanted = Signal(str)
     convert_wanted = Signal(str, str)  # key, dtype
     delete_wanted = Signal(str)
+    size_wanted = Signal(str, str)  # key, choice of smaller_part
+    smaller_wanted = Signal(str, str)
 
     def __init__(self, key: str, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(words, tokens, parent)
@@ -71,10 +74,20 @@ class ModelRow(Card):
         line.setSpacing(GRID)
         line.addWidget(self._dtype_label)
         line.addWidget(self.dtype.widget, 1)
-        for part in (self.bar, self.line, self._convert):
+        self.part = SmallerPart(words)
+        self.part.hide()
+        self.part.size_wanted.connect(lambda choice: self.size_wanted.emit(self.key, choice))
+        self.part.changed.connect(self._show_smaller)
+        self.made_of: tuple[str, int] | None = None  # in this run of Kazeia: of which model, and its bytes
+        for part in (self.bar, self.line, self._convert, self.part):
             self.column.addWidget(part)
         self.get, self.again, self.pause, self.cancel = (self.action() for _ in range(4))
-        self.use, self.convert, self.verify, self.delete = (self.action() for _ in range(4))
+        self.use, self.convert, self.verify = (self.action() for _ in range(3))
+        self.smaller, self.begin, self.leave = self.action(), self.action("primary"), self.action()
+        self.delete = self.action()
+        self.smaller.clicked.connect(self._open_smaller)
+        self.begin.clicked.connect(self._begin_smaller)
+        self.leave.clicked.connect(self._close_smaller)
         self.get.clicked.connect(lambda: self.get_wanted.emit(self.key))
         self.again.clicked.connect(self._again)
         self.pause.clicked.connect(lambda: self.pause_wanted.emit(self.key))
@@ -87,7 +100,7 @@ class ModelRow(Card):
     @property
     def controls(self) -> tuple[QWidget, ...]:
         combo: QComboBox = self.dtype.combo
-        return (combo, *super().controls)
+        return (combo, self.part.type.combo, *super().controls)
 
     def show_model(self, item: ModelItem | None, task: Task | None) -> None:
         """What is known now; a task without an item is of a model that is still to be made."""
@@ -103,6 +116,31 @@ class ModelRow(Card):
 
     def _again(self) -> None:
         (self.again_wanted if self.task is not None else self.get_wanted).emit(self.key)
+
+    # Smaller weights
+
+    def _open_smaller(self) -> None:
+        self.part.open()
+        self._show_what_fits()
+
+    def _close_smaller(self) -> None:
+        self.part.hide()
+        self._show_what_fits()
+        self.smaller.setFocus()
+
+    def _begin_smaller(self) -> None:
+        self._close_smaller()
+        self.smaller_wanted.emit(self.key, self.part.choice)
+
+    def take_back(self) -> bool:
+        """Escape: nothing is made."""
+        opened = not self.part.isHidden()
+        if opened:
+            self._close_smaller()
+        return opened or super().take_back()
+
+    def _show_smaller(self) -> None:
+        self.begin.setEnabled(self.part.worth_it)
 
     def _ask(self) -> None:
         tr, item = self.words.tr, self.item
@@ -134,6 +172,10 @@ class ModelRow(Card):
         self.use.setText(tr("Use"))
         self.convert.setText(tr("Convert"))
         self.verify.setText(tr("Verify"))
+        self.smaller.setText(tr("Make smaller…"))
+        self.begin.setText(tr("Make it"))
+        self.leave.setText(tr("Cancel"))
+        self.part.retranslate()
         self.delete.setText(tr("Delete"))
         for button in self.buttons:
             button.setAccessibleName(tr("{what}: {text}", what=button.text(), text=self.title.text()))
@@ -144,6 +186,9 @@ class ModelRow(Card):
             (self.cancel, tr("Stop, and delete what is half done")), (self.use, tr("Kazeia uses it from now on")),
             (self.convert, tr("Make Kazeia's own voice of it; the original stays")),
             (self.verify, tr("Compare every file with its known hash")),
+            (self.smaller, tr("Make a smaller one of it, faster and less exact; the original stays")),
+            (self.begin, tr("Write the smaller model; the original stays")),
+            (self.leave, tr("Nothing is changed")),
             (self.delete, tr("Delete it from the disk, after a question")),
             (self.dtype.combo, tr("Smaller weights are faster and less exact")),
         ):  # fmt: skip
@@ -166,8 +211,15 @@ class ModelRow(Card):
         self.use.setVisible(present and item is not None and not item.used and bool(item.settings))
         self.convert.setVisible(present and item is not None and item.convertible)
         self._convert.setVisible(not self.convert.isHidden())
-        self.verify.setVisible(present and item is not None and item.origin != "local")
-        self.delete.setVisible(item is not None and not going and (present or item.problem is not None))
+        can = present and item is not None and item.gguf is not None
+        opened = can and not self.part.isHidden()
+        self.part.setVisible(opened)
+        self.smaller.setVisible(can and not opened)
+        self.begin.setVisible(opened)
+        self.leave.setVisible(opened)
+        self.verify.setVisible(present and item is not None and item.origin != "local" and not opened)
+        self.use.setVisible(not self.use.isHidden() and not opened)
+        self.delete.setVisible(item is not None and not going and (present or item.problem is not None) and not opened)
         running = phase is Phase.RUNNING
         share = told.share(task.progress) if task is not None else 0.0
         self.bar.setVisible(running or phase is Phase.PAUSED or kept)
@@ -185,6 +237,10 @@ class ModelRow(Card):
             if kept and item is not None:
                 here = told.size(item.partial_bytes, self.words)
                 return tr("Stopped: {size} are here. It goes on from there.", size=here)
+            if self.made_of is not None and item is not None and item.size:
+                name, before = self.made_of
+                sizes = {"before": told.size(before, self.words), "after": told.size(item.size, self.words)}
+                return tr("Made of {name}: {before} before, {after} now.", name=name, **sizes)
             return ""
         match task.phase:
             case Phase.WAITING:

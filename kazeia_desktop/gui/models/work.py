@@ -1,5 +1,6 @@
 """What the page of models does in jobs."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +96,27 @@ def take_in(
     try_model(source, settings.llm, paths, cancel)
     cancel.raise_if_set()
     return import_language_model(source, paths.models_dir, name, report, cancel)
+
+
+def sizes(source: Path, dtype: str, pure: bool, cancel: CancelToken) -> tuple[int, int]:
+    """Bytes of a language model's file now, and with other weights. Raises ModelError, Cancelled."""
+    from kazeia_desktop.models.convert.requantize import requantized_bytes
+
+    return source.stat().st_size, requantized_bytes(source, dtype, pure=pure, cancel=cancel)
+
+
+def requantize(
+    paths: Paths, source: Path, name: str, dtype: str, pure: bool, cancel: CancelToken, report: Report
+) -> Path:
+    """Write a language model with other weights. Raises ModelError; Cancelled: nothing is left behind."""
+    from kazeia_desktop.models.convert.requantize import requantize as run
+
+    folder = paths.models_dir / name
+    try:
+        return run(source, folder / f"{name}.gguf", dtype, pure=pure, report=report, cancel=cancel).path
+    finally:
+        with contextlib.suppress(OSError):  # it is empty only where nothing was made
+            folder.rmdir()
 
 
 def convert(paths: Paths, source: Path, name: str, dtype: str, cancel: CancelToken, report: Report) -> Path:

@@ -16,6 +16,7 @@ from kazeia_desktop.gui.models.import_part import ImportPart, dropped
 from kazeia_desktop.gui.models.listing import Kind, ModelListing, look_up
 from kazeia_desktop.gui.models.queue import ModelQueue, Phase, Task, Verb
 from kazeia_desktop.gui.models.row import ModelRow
+from kazeia_desktop.gui.models.smaller_part import Sizes, split
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.settings.schema import Settings
@@ -32,6 +33,8 @@ class ModelsPage(Page):
         self.listing: ModelListing | None = None
         self._loading: Job | None = None
         self._stale = False
+        self._made_of: dict[str, tuple[str, int]] = {}  # smaller models of this run: of what, and its bytes
+        self._sizing: Job | None = None
         self._made: set[str] = set()  # in this run of Kazeia: the voice that was loaded before still speaks
         self._watched = _watched(context.settings())
         self.queue = ModelQueue.of(context)
@@ -121,6 +124,7 @@ class ModelsPage(Page):
             if row is None:
                 row = self.rows[key] = self._row(key)
                 layout.addWidget(row)
+            row.made_of = self._made_of.get(key)
             row.show_model(listing.item(key), self.queue.task(key))
         order = [key for kind in (None, *_KINDS) for key in kinds if kinds[key] == kind]
         self.rows = {key: self.rows[key] for key in order}
@@ -139,6 +143,8 @@ class ModelsPage(Page):
         row.use_wanted.connect(self._use)
         row.convert_wanted.connect(self._convert)
         row.delete_wanted.connect(self._delete)
+        row.size_wanted.connect(self._work_out_size)
+        row.smaller_wanted.connect(self._make_smaller)
         return row
 
     def _drop(self, key: str) -> None:
@@ -229,6 +235,38 @@ class ModelsPage(Page):
         item = self.listing.item(key) if self.listing is not None else None
         if item is not None:
             self._convert_as(item.path, f"{key}-{dtype}", item.title, dtype)
+
+    def _work_out_size(self, key: str, choice: str) -> None:
+        item = self.listing.item(key) if self.listing is not None else None
+        if self._sizing is not None:
+            self._sizing.cancel()
+        if item is None or item.gguf is None:
+            return
+        (dtype, pure), file, row = split(choice), item.gguf, self.rows[key]
+
+        def known(sizes: tuple[int, int]) -> None:
+            if self.rows.get(key) is row and row.part.choice == choice:
+                row.part.show_sizes(Sizes(*sizes))
+
+        def failed(error: KazeiaError) -> None:
+            if self.rows.get(key) is row:
+                row.part.show_problem(told.error(error, self.context.words))
+
+        self._sizing = self.context.jobs.run(
+            "size-of-model", lambda cancel, _: work.sizes(file, dtype, pure, cancel), known, failed
+        )
+
+    def _make_smaller(self, key: str, choice: str) -> None:
+        item = self.listing.item(key) if self.listing is not None else None
+        if item is None or item.gguf is None:
+            return
+        paths, (dtype, pure), file = self.context.paths, split(choice), item.gguf
+
+        def named(name: str) -> None:
+            self._made_of[name] = (item.title, item.size or 0)
+            self.queue.requantize(file, name, f"{item.title}, {dtype.upper()}", dtype, pure)
+
+        self.context.jobs.run("name-model", lambda *_: work.free_name(paths, f"{key}-{dtype}"), named)
 
     def _convert_own(self, path: Path, name: str, dtype: str) -> None:
         self._convert_as(path, name if name.endswith(dtype) else f"{name}-{dtype}", path.name, dtype)

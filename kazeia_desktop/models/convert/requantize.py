@@ -85,6 +85,22 @@ def requantize(
     return Requantized(target.absolute(), plan.name, size, time.monotonic() - began)
 
 
+def requantized_bytes(
+    source: Path, dtype: str | None = None, *, pure: bool = False, cancel: CancelToken | None = None
+) -> int:
+    """How long the file would be that `requantize` makes; llama.cpp works it out without writing.
+
+    Raises:
+        UsageError, ModelError, Cancelled: as `requantize`.
+    """
+    cancel = cancel or CancelToken()
+    file = _language_model(source)
+    plan = plan_quant(file, dtype, pure)
+    job: dict[str, Any] = asdict(plan) | {"source": str(source.absolute()), "threads": 1}
+    others = source.stat().st_size - sum(tensor.n_bytes for tensor in file.tensors.values())
+    return _dry_run(source, source, job, cancel) + others
+
+
 def is_language_model(path: Path) -> bool:
     """Whether a path given for conversion is one GGUF file, by what it begins with."""
     try:
