@@ -5,6 +5,8 @@ from typing import Final
 import numpy as np
 
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, FloatArray
+from kazeia_desktop.vad.base import SpeechGate
+from kazeia_desktop.vad.noise_gate import NoiseGate
 
 _PIECE: Final = CAPTURE_RATE_HZ // 100  # 10 ms, the shortest frame that WebRTC takes
 _MODE: Final = 1  # 0..3; higher closes earlier. At 1 it misses nothing, and Silero decides.
@@ -38,9 +40,11 @@ class WebRtcGate:
         )
 
 
-def make_gate() -> WebRtcGate | AlwaysOpenGate:
+def make_gate() -> NoiseGate:
     """The gate that this platform has."""
+    inner: SpeechGate
     try:
-        return WebRtcGate()
+        inner = WebRtcGate()
     except ImportError:
-        return AlwaysOpenGate()
+        inner = AlwaysOpenGate()
+    return NoiseGate(inner)
