@@ -27,7 +27,8 @@ from kazeia_desktop.settings.schema import Settings, SttSettings
 from kazeia_desktop.settings.store import SettingsStore, Value, with_value
 from kazeia_desktop.stt.whisper import WhisperRecognizer
 from kazeia_desktop.tts.voice_store import VoiceStore
-from tests.device.robot import LOUD, Ear, Robot, Seen, ear_at, robot_at
+from tests.device.ear import LOUD, Ear, ear_at
+from tests.device.robot import Robot, Seen, robot_at
 from tests.device.test_talk import screen
 from tests.device.virtual_audio import VirtualAudio
 from tests.fakes.micro_voice import write_checkpoint

@@ -23,6 +23,7 @@ from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import Settings, SttSettings
 from kazeia_desktop.settings.store import SettingsStore, Value, with_value
 from kazeia_desktop.stt.whisper import WhisperRecognizer
+from tests.device.ear import LOUD, ear_at
 from tests.device.virtual_audio import VirtualAudio
 from tests.realmodels import require_model
 
@@ -32,7 +33,6 @@ QUESTION: Final = Path("/usr/share/asterisk/sounds/fr_CA_f_June/vm-savefolder.wa
 MODELS: Final = Paths.from_environment().models_dir
 START_S: Final = 120.0
 TURN_S: Final = 90.0
-LOUD: Final = 0.02
 
 
 class Talk:
@@ -184,44 +184,6 @@ def test_the_window_answers_a_spoken_question(
     assert closing_s < 3 * 2.0
 
 
-class Monitor:
-    """What a source delivers, with the time at which each piece arrived."""
-
-    def __init__(self, audio: VirtualAudio, device: str) -> None:
-        command = ["parec", "--raw", "--latency-msec=10", f"--device={device}", "--format=s16le", "--rate=16000"]
-        self._process = subprocess.Popen(
-            [*command, "--channels=1"], env=dict(audio.environment), stdout=subprocess.PIPE, bufsize=0
-        )
-        self.pieces: list[tuple[float, FloatArray]] = []
-        self._reader = threading.Thread(target=self._read, name=f"monitor {device}")
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        held = b""
-        while raw := self._process.stdout.read(4096):
-            held += raw
-            whole = len(held) // 2 * 2
-            samples = np.frombuffer(held[:whole], "<i2").astype(np.float32) / 32768
-            held = held[whole:]
-            self.pieces.append((time.monotonic(), samples))
-
-    def loud_times(self, after_s: float) -> list[float]:
-        """When samples above the threshold were played."""
-        times = []
-        for arrived_s, samples in self.pieces:
-            begin_s = arrived_s - len(samples) / 16_000
-            times += [begin_s + i / 16_000 for i in np.flatnonzero(np.abs(samples) > LOUD)]
-        return [t for t in times if t > after_s]
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(timeout=10)
-        self._reader.join(5)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-
 def test_speaking_over_it_silences_it(audio: VirtualAudio, tmp_path: Path) -> None:
     samples, rate_hz = read_wav(QUESTION)
     begin = int(np.flatnonzero(np.abs(samples) > LOUD)[0])
@@ -229,24 +191,23 @@ def test_speaking_over_it_silences_it(audio: VirtualAudio, tmp_path: Path) -> No
     long_answer = (
         "Récite toujours, en toutes lettres et en français, les nombres de un à cinquante, séparés par des virgules."
     )
-    with talking(audio, tmp_path / "home", llm__persona=long_answer) as talk:
-        loudspeaker, microphone = Monitor(audio, "spk.monitor"), Monitor(audio, "mic_in.monitor")
-        try:
-            audio.play(QUESTION).wait(timeout=20)
-            talk.wait("state_changed", state="speaking")
-            time.sleep(1.0)
-            over_s = time.monotonic()
-            player = audio.play(tmp_path / "over.wav")
-            end = talk.wait("turn_ended", 20)
-            time.sleep(1.0)
-            player.wait(20)
-        finally:
-            loudspeaker.stop()
-            microphone.stop()
+    with (
+        talking(audio, tmp_path / "home", llm__persona=long_answer) as talk,
+        ear_at(audio.environment, "spk.monitor") as loudspeaker,
+        ear_at(audio.environment, "mic_in.monitor") as microphone,
+    ):
+        audio.play(QUESTION).wait(timeout=20)
+        talk.wait("state_changed", state="speaking")
+        time.sleep(1.0)
+        over_s = time.monotonic()
+        player = audio.play(tmp_path / "over.wav")
+        end = talk.wait("turn_ended", 20)
+        time.sleep(1.0)
+        player.wait(20)
     assert end["reason"] == "interrupted"
     assert end["reply"].endswith("…") or end["reply"] == ""
-    spoke = loudspeaker.loud_times(over_s - 1.0)
-    first_over_s = microphone.loud_times(over_s)[0]
+    spoke = loudspeaker.loud_samples_s(over_s - 1.0)
+    first_over_s = microphone.loud_samples_s(over_s)[0]
     assert any(t < first_over_s for t in spoke), "it was not speaking any more"
     silent_after_s = max(t for t in spoke if t < first_over_s + 3.0) - first_over_s
     sys.stdout.write(f"silent {1000 * silent_after_s:.0f} ms after the first sample of speech\n")

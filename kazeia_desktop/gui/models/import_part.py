@@ -3,19 +3,20 @@
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import Card, describe, say
+from kazeia_desktop.gui.drop_target import DropTarget
 from kazeia_desktop.gui.jobs import Job
+from kazeia_desktop.gui.labelled import Labelled
 from kazeia_desktop.gui.models import told, work
 from kazeia_desktop.gui.models.row import DtypeChoice
 from kazeia_desktop.gui.pages.page import PageContext
-from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.theme import Tokens
 
 
-class ImportPart(Card):
+class ImportPart(DropTarget, Card):
     """Says what was chosen: `take_wanted` at once, `convert_wanted` when the weight type was chosen too."""
 
     take_wanted = Signal(object, str, str)  # path, kind, name
@@ -29,13 +30,7 @@ class ImportPart(Card):
         self._chosen: tuple[Path, str] | None = None  # a folder to convert, and its name
         self.setAcceptDrops(True)
         self.dtype = DtypeChoice(context.words)
-        self._dtype_label = QLabel()
-        self._convert = QWidget()
-        line = QHBoxLayout(self._convert)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(GRID)
-        line.addWidget(self._dtype_label)
-        line.addWidget(self.dtype.widget, 1)
+        self._convert = Labelled(self.dtype.widget)
         self.column.addWidget(self._convert)
         self.start = self.action("primary")
         self.drop = self.action()
@@ -109,7 +104,7 @@ class ImportPart(Card):
         say(self.detail, text)
         say(self.message, told.error(self._problem, self.words) if self._problem is not None else "")
         self.dtype.translate(self.words)
-        self._dtype_label.setText(tr("Type of the weights"))
+        self._convert.label.setText(tr("Type of the weights"))
         self.start.setText(tr("Convert"))
         self.drop.setText(tr("Cancel"))
         self.file.setText(tr("Choose a file…"))
@@ -129,20 +124,5 @@ class ImportPart(Card):
             button.setVisible(chosen is None)
             button.setEnabled(self._job is None)
 
-    # Dropping
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped(event) is not None:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        path = dropped(event)
-        if path is not None:
-            event.acceptProposedAction()
-            self.open(path)
-
-
-def dropped(event: QDropEvent) -> Path | None:
-    """The one file or folder that is dragged; None: something else."""
-    urls = event.mimeData().urls()
-    return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+    def take(self, path: Path) -> None:
+        self.open(path)

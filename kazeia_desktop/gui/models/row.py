@@ -1,16 +1,17 @@
 """One model in the list: what it is, what is being done with it, what can be done."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QComboBox, QProgressBar, QWidget
 
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
 from kazeia_desktop.gui.engine import Choice
+from kazeia_desktop.gui.labelled import Labelled
 from kazeia_desktop.gui.models import told
 from kazeia_desktop.gui.models.listing import ModelItem
 from kazeia_desktop.gui.models.queue import Phase, Task, Verb
 from kazeia_desktop.gui.models.smaller_part import SmallerPart
 from kazeia_desktop.gui.settings_panel.editors import ChoiceEditor
-from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.theme import Tokens
 from kazeia_desktop.gui.words import Words
 
 DTYPES = ("q8_0", "q4_0", "f16", "f32")
@@ -67,13 +68,7 @@ class ModelRow(Card):
         self.bar.setRange(0, 1000)
         self.line = plain_label("quiet")
         self.dtype = DtypeChoice(words)
-        self._dtype_label = QLabel()
-        self._convert = QWidget()
-        line = QHBoxLayout(self._convert)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(GRID)
-        line.addWidget(self._dtype_label)
-        line.addWidget(self.dtype.widget, 1)
+        self._convert = Labelled(self.dtype.widget)
         self.part = SmallerPart(words)
         self.part.hide()
         self.part.size_wanted.connect(lambda choice: self.size_wanted.emit(self.key, choice))
@@ -163,7 +158,7 @@ class ModelRow(Card):
         say(self.badge, self._badge())
         say(self.detail, self._details())
         say(self.message, self._problem())
-        self._dtype_label.setText(tr("Type of the weights"))
+        self._convert.label.setText(tr("Type of the weights"))
         self.dtype.translate(self.words)
         self.get.setText(tr("Get"))
         self.again.setText(tr("Try again") if self.message.text() else tr("Resume"))

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kazeia_desktop.gui.card import describe, plain_label, say
 from kazeia_desktop.gui.engine import Choice
+from kazeia_desktop.gui.labelled import Labelled
 from kazeia_desktop.gui.models import told
 from kazeia_desktop.gui.settings_panel.editors import ChoiceEditor
 from kazeia_desktop.gui.theme import GRID
@@ -53,17 +54,12 @@ class SmallerPart(QWidget):
         self._sizes: Sizes | None = None
         self._problem = ""
         self.type = ChoiceEditor()
-        self._label = QLabel()
-        self._label.setBuddy(self.type.widget)
+        self._line = Labelled(self.type.widget)
         self.told, self.warning = plain_label(), plain_label("quiet")
-        line = QHBoxLayout()
-        line.setSpacing(GRID)
-        line.addWidget(self._label)
-        line.addWidget(self.type.widget, 1)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(GRID)
-        box.addLayout(line)
+        box.addWidget(self._line)
         box.addWidget(self.told)
         box.addWidget(self.warning)
         self.type.edited.connect(self._ask)
@@ -117,7 +113,7 @@ class SmallerPart(QWidget):
     def retranslate(self) -> None:
         tr = self._words.tr
         kept = self.choice
-        self._label.setText(tr("Type of the weights"))
+        self._line.label.setText(tr("Type of the weights"))
         self.type.widget.setAccessibleName(tr("Type of the weights"))
         self.type.set_choices(type_choices(self._words))
         self.type.show_value(kept)

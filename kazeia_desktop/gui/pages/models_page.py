@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import plain_label, say
+from kazeia_desktop.gui.drop_target import DropTarget
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.models import told, work
-from kazeia_desktop.gui.models.import_part import ImportPart, dropped
+from kazeia_desktop.gui.models.import_part import ImportPart
 from kazeia_desktop.gui.models.listing import Kind, ModelListing, look_up
 from kazeia_desktop.gui.models.queue import ModelQueue, Phase, Task, Verb
 from kazeia_desktop.gui.models.row import ModelRow
@@ -24,7 +24,7 @@ from kazeia_desktop.settings.schema import Settings
 _KINDS: Final[tuple[Kind, ...]] = ("llm", "stt", "voice", "vad")
 
 
-class ModelsPage(Page):
+class ModelsPage(DropTarget, Page):
     """Reads the disk when it is shown and after each change; nothing here uses the network but "Get"."""
 
     def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
@@ -283,16 +283,9 @@ class ModelsPage(Page):
 
     # A file or folder dropped anywhere on the page
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped(event) is not None:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        path = dropped(event)
-        if path is not None:
-            event.acceptProposedAction()
-            self.scroll_area.ensureWidgetVisible(self.own)
-            self.own.open(path)
+    def take(self, path: Path) -> None:
+        self.scroll_area.ensureWidgetVisible(self.own)
+        self.own.open(path)
 
     # Language
 

@@ -2,20 +2,21 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
+from kazeia_desktop.gui.drop_target import DropTarget
 from kazeia_desktop.gui.jobs import Job, Report
 from kazeia_desktop.gui.pages.page import Page, PageContext
 from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.voices import work
-from kazeia_desktop.gui.voices.add_voice import AddVoice, dropped
+from kazeia_desktop.gui.voices.add_voice import AddVoice
 from kazeia_desktop.gui.voices.listing import Kind, VoiceItem, VoiceListing, look_up
 from kazeia_desktop.gui.voices.row import VoiceRow
 from kazeia_desktop.runtime.cancel import CancelToken
@@ -24,7 +25,7 @@ from kazeia_desktop.settings.schema import Settings
 _SECTIONS: tuple[tuple[Kind, ...], ...] = (("light",), ("speaker", "chance"), ("added", "damaged"), ("system",))
 
 
-class VoicesPage(Page):
+class VoicesPage(DropTarget, Page):
     """Reads the disk when it is shown, after each change, and when a setting of the voice changed elsewhere."""
 
     def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
@@ -280,16 +281,12 @@ class VoicesPage(Page):
 
     # A file dropped anywhere on the page
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped(event) is not None and not self.note.isVisible():
-            event.acceptProposedAction()
+    def takes(self, path: Path) -> bool:
+        return self.add.takes(path) and not self.note.isVisible()
 
-    def dropEvent(self, event: QDropEvent) -> None:
-        path = dropped(event)
-        if path is not None:
-            event.acceptProposedAction()
-            self._open_form()
-            self.add.open_file(path)
+    def take(self, path: Path) -> None:
+        self._open_form()
+        self.add.open_file(path)
 
     # Theme and language
 

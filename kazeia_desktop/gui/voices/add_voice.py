@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QDate, QLocale, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.gui.card import Card, describe, plain_label, say
+from kazeia_desktop.gui.drop_target import DropTarget
 from kazeia_desktop.gui.jobs import Job
 from kazeia_desktop.gui.pages.page import PageContext
 from kazeia_desktop.gui.theme import GRID, Tokens
@@ -20,7 +20,7 @@ from kazeia_desktop.gui.voices.recording import RecordPart
 _KINDS: Final = (".wav", ".flac")
 
 
-class AddVoice(Card):
+class AddVoice(DropTarget, Card):
     """The form. It stays open until the voice is kept or the user closes it."""
 
     closed = Signal()
@@ -253,23 +253,8 @@ class AddVoice(Card):
         self.tokens = tokens
         self.record.dress(tokens)
 
-    # Dropping a file
+    def takes(self, path: Path) -> bool:
+        return path.suffix.lower() in _KINDS
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped(event) is not None:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        path = dropped(event)
-        if path is not None:
-            event.acceptProposedAction()
-            self.open_file(path)
-
-
-def dropped(event: QDropEvent) -> Path | None:
-    """The one WAV or FLAC file that is dragged; None: something else."""
-    urls = event.mimeData().urls()
-    if len(urls) != 1 or not urls[0].isLocalFile():
-        return None
-    path = Path(urls[0].toLocalFile())
-    return path if path.suffix.lower() in _KINDS else None
+    def take(self, path: Path) -> None:
+        self.open_file(path)
