@@ -4,7 +4,7 @@ Events are emitted from worker threads, in order per turn; a listener returns at
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -123,11 +123,17 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A turn of a kept conversation: what was said, and what was heard as the answer."""
+    """A turn of a kept conversation: what was said, and what was heard as the answer; "": there was none.
+
+    reason, metrics: as in TurnEnded. asked_s: when it was asked, seconds since 1970, UTC; None where nobody knows.
+    """
 
     turn_id: int
     question: str
     answer: str
+    reason: str = "done"
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    asked_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QGuiApplication, QText
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.gui import icons
-from kazeia_desktop.gui.message_chips import LatencyChips, breakdown, headlines
+from kazeia_desktop.gui.message_chips import LatencyChips, breakdown, headlines, when
 from kazeia_desktop.gui.message_editor import MessageEditor
 from kazeia_desktop.gui.message_markup import Block, Look, code_of, parse, plain, to_html
 from kazeia_desktop.gui.theme import GRID, SMALL_PX, Tokens
@@ -172,9 +172,8 @@ class Bubble(QFrame):
         self.more.setVisible(bool(message.text) and not message.hearing)
         self.fate.setText(self._fate_text())
         self.fate.setVisible(bool(self.fate.text()))
-        self.fate.setToolTip(
-            tr("Kazeia does not remember what was not heard.") if message.ended == "interrupted" else ""
-        )
+        self.fate.setToolTip(self._fate_help())
+        self._name.setToolTip(when(message.said_s, self._words) if message.said_s else "")
         self._show_metrics()
         self._lay_out()
 
@@ -213,9 +212,17 @@ class Bubble(QFrame):
         tr, message = self._words.tr, self.message
         if message.replayed:
             return tr("Heard again")
-        if message.speaker is Speaker.KAZEIA and message.ended == "interrupted":
+        if message.ended == "interrupted":
             return tr("Interrupted")
         return tr("Failed") if message.ended == "error" else ""
+
+    def _fate_help(self) -> str:
+        tr, message = self._words.tr, self.message
+        if message.ended != "interrupted":
+            return ""
+        if message.speaker is Speaker.USER:
+            return tr("Stopped before anything was answered. Kazeia does not remember it.")
+        return tr("Kazeia does not remember what was not heard.")
 
     def _show_metrics(self) -> None:
         chips = headlines(self.message.metrics, self._words) if self.message.metrics else {}
@@ -227,7 +234,12 @@ class Bubble(QFrame):
             self.chip.blockSignals(True)
             self.chip.setChecked(opened)
             self.chip.blockSignals(False)
-        self.breakdown.setText(breakdown(self.message.metrics, self._words) if opened else "")
+        self.breakdown.setText(self._breakdown() if opened else "")
+
+    def _breakdown(self) -> str:
+        message = self.message
+        told = breakdown(message.metrics, self._words)
+        return f"{when(message.said_s, self._words)}\u00a0· {told}" if message.said_s else told
 
     def _chip_toggled(self, opened: bool) -> None:
         self.message.opened = opened

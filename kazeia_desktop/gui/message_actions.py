@@ -63,6 +63,8 @@ def actions_of(transcript: Transcript, row: int) -> list[Action]:
         if message.ended and transcript.last_answer == row:
             found.append(Action.REGENERATE)
     elif ours and message.text:
+        if message.ended == "interrupted" and row == transcript.rowCount() - 1:
+            found.append(Action.REGENERATE)
         found.append(Action.EDIT)
     if ours:
         found.append(Action.DELETE)

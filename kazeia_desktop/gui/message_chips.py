@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QDate, QDateTime, QEvent, QLocale, QRectF, QSize, Qt
 from PySide6.QtGui import QColor as Color
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
@@ -52,6 +52,15 @@ def breakdown(metrics: Mapping[str, float | None], words: Words) -> str:
     known = [(label, metrics.get(key)) for key, label in rows]
     told = [f"{label} {words.seconds(value)}".replace(" ", "\u00a0") for label, value in known if value is not None]
     return "\u00a0· ".join(told)
+
+
+def when(seconds: float, words: Words) -> str:
+    """The time of day of a moment (seconds since 1970), in this machine's zone; with the date on another day."""
+    moment = QDateTime.fromSecsSinceEpoch(int(seconds))
+    time = moment.toString("HH:mm")
+    if moment.date() == QDate.currentDate():
+        return time
+    return f"{words.locale.toString(moment.date(), QLocale.FormatType.ShortFormat)} {time}".replace(" ", "\u00a0")
 
 
 class LatencyChips(QAbstractButton):

@@ -1,6 +1,7 @@
 """The conversation as data: what was said by whom, and what became of it. Draws nothing."""
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,6 +36,7 @@ class Message:
     ended: "" while it grows, else the reason of `events.TurnEnded`.
     hearing: the user is still saying it. replayed: it is being said once more.
     opened: the user wants to see what it took.
+    said_s: when it began, seconds since 1970; 0: nobody knows.
     """
 
     turn_id: int
@@ -46,6 +48,7 @@ class Message:
     hearing: bool = False
     replayed: bool = False
     opened: bool = False
+    said_s: float = 0.0
 
 
 class Transcript(QAbstractListModel):
@@ -160,12 +163,14 @@ class Transcript(QAbstractListModel):
         if turn_id == self._replay[0]:
             self._show_replay(False)
         said = self._find(turn_id, Speaker.USER)
+        message = self._find(turn_id, Speaker.KAZEIA)
         if said is not None and not said.ended:
-            if reason in ("nothing", "echo", "done"):
+            if reason in ("nothing", "echo", "done", "interrupted"):  # not understood, or nobody waits for it any more
                 self._remove(said)
             else:
                 self._close(said, reason)
-        message = self._find(turn_id, Speaker.KAZEIA)
+        elif said is not None and message is None and reason == "interrupted":
+            self._close(said, reason)  # there is no answer at which it would be seen
         if message is None:
             return
         message.metrics = metrics
@@ -212,8 +217,14 @@ class Transcript(QAbstractListModel):
         self._messages = []
         for one in exchanges:
             turn_id = one.turn_id + self._offset
-            for speaker, text in ((Speaker.USER, one.question), (Speaker.KAZEIA, one.answer)):
-                self._messages.append(Message(turn_id, speaker, text, len(text), "done"))
+            asked_s, answered = one.asked_s or 0.0, bool(one.answer)
+            ended = "done" if answered else one.reason
+            asked = Message(turn_id, Speaker.USER, one.question, len(one.question), ended, said_s=asked_s)
+            self._messages.append(asked)
+            if answered:
+                n, metrics = len(one.answer), one.metrics
+                answer = Message(turn_id, Speaker.KAZEIA, one.answer, n, one.reason, metrics, said_s=asked_s)
+                self._messages.append(answer)
         self.endResetModel()
 
     def clear(self) -> None:
@@ -233,6 +244,7 @@ class Transcript(QAbstractListModel):
         return None
 
     def _append(self, message: Message) -> Message:
+        message.said_s = time.time()
         row = len(self._messages)
         self.beginInsertRows(QModelIndex(), row, row)
         self._messages.append(message)

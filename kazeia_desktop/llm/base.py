@@ -168,10 +168,10 @@ class ChatSession(Protocol):
         ...
 
     def load_state(self, path: Path) -> bool:
-        """After `restore`: take over what `save_state` wrote where it fits this model and this history.
+        """After `restore`: take over what `save_state` wrote where it fits this model, as far as this history agrees.
 
         Returns:
-            False when it does not fit or is damaged: the history is then read anew with the next reply.
+            False when nothing of it fits, or it is damaged: the history is then read anew with the next reply.
         """
         ...
 

@@ -17,7 +17,7 @@ from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.prompt import PromptWriter
 from kazeia_desktop.llm.prompts import EXAMPLES, system_prompt
 from kazeia_desktop.llm.reminders import reminder
-from kazeia_desktop.llm.session_state import agrees, packed, unpacked
+from kazeia_desktop.llm.session_state import joined, packed, unpacked
 from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.runtime.core_share import CoreShare
 from kazeia_desktop.settings.schema import LlmSettings
@@ -287,7 +287,13 @@ class LlamaChatSession:
             self._settle()
             if self._model.closed:
                 return False
-            return self._model.save_state(path, packed(self._history, self._summary), max_bytes)
+            history = self._history
+            if history and not history[-1].text:
+                history = history[:-2]  # stopped before a word: the question was withdrawn
+            # Not what the next question does not begin with: words that nobody heard, or that were taken back.
+            ahead = self._prompts.beginning(self.system, [*self._examples, *history])
+            self._model.context.keep(common_length(self._model.tokens, ahead))
+            return self._model.save_state(path, packed(history, self._summary), max_bytes)
 
     def load_state(self, path: Path) -> bool:
         """See ChatSession."""
@@ -296,9 +302,10 @@ class LlamaChatSession:
             if self._model.closed or (note := self._model.state_note(path)) is None:
                 return False
             saved, summary = unpacked(note)
-            if not agrees(saved, self._history) or not self._model.load_state(path):
+            history = joined(saved, self._history, self._model.vocabulary)
+            if history is None or not self._model.load_state(path):
                 return False
-            self._history, self._summary = saved, summary
+            self._history, self._summary = history, summary
             return True
 
     def reset(self) -> None:

@@ -3,8 +3,14 @@
 import json
 import unicodedata
 from collections.abc import Sequence
+from typing import Final
 
+from kazeia_desktop.llm.answer import shortened
 from kazeia_desktop.llm.base import Message
+from kazeia_desktop.llm.vocabulary import Vocabulary
+
+_EXCHANGE: Final = 2
+"""Messages that agree at least."""
 
 
 def packed(history: Sequence[Message], summary: str = "") -> bytes:
@@ -22,17 +28,37 @@ def unpacked(data: bytes) -> tuple[list[Message], str]:
     return read, kept["summary"]
 
 
-def agrees(saved: Sequence[Message], history: Sequence[Message]) -> bool:
-    """Whether a state of `saved` is one of `history`; what came before was dropped when it was saved."""
-    if not saved:
-        return False
-    rest = history[max(0, len(history) - len(saved)) :]
-    return len(saved) == len(rest) and all(
-        _compared(one) == _compared(other) and other.note in ("", one.note)
-        for one, other in zip(saved, rest, strict=True)
-    )
+def joined(saved: Sequence[Message], history: Sequence[Message], vocabulary: Vocabulary) -> list[Message] | None:
+    """`history` as the model has read it, as far as a state of `saved` is one of it; None: of none of it.
+
+    What `saved` does not begin with was dropped before it was saved, and stays so. An answer of which the history
+    has only the beginning keeps the tokens that say that. What follows is as the history has it, to be read anew.
+    """
+    best, at = 0, 0
+    for start in range(0, len(history), 2):
+        n = _agreeing(saved, history[start:])
+        if n > best:
+            best, at = n, start
+    if best < _EXCHANGE:
+        return None
+    rest = list(history[at + best :])
+    if rest and best < len(saved) and rest[0].role == saved[best].role == "assistant":
+        rest[0] = shortened(saved[best], rest[0].text, vocabulary)
+    elif best % 2:
+        return [*saved[: best - 1], *history[at + best - 1 :]]
+    return [*saved[:best], *rest]
+
+
+def _agreeing(saved: Sequence[Message], history: Sequence[Message]) -> int:
+    """How many messages are the same, from the first on."""
+    n = 0
+    for one, other in zip(saved, history, strict=False):
+        if _compared(one) != _compared(other) or other.note not in ("", one.note):
+            break
+        n += 1
+    return n
 
 
 def _compared(message: Message) -> tuple[str, str]:
-    """What is the same when texts were kept elsewhere meanwhile: line ends may be spaces, and notes are not kept."""
-    return message.role, " ".join(unicodedata.normalize("NFC", message.text).split())
+    """What is the same when texts were kept elsewhere meanwhile: their spaces may differ, and notes are not kept."""
+    return message.role, "".join(unicodedata.normalize("NFC", message.text).split())

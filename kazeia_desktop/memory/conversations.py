@@ -1,24 +1,23 @@
-"""Conversations as they are kept: what was said and heard, and nothing else."""
+"""Conversations as they are kept: what was said and heard, how each turn ended, and what it took."""
 
 import contextlib
 import functools
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
 from kazeia_desktop.errors import StorageError
 from kazeia_desktop.memory.database import Database, has_index, transaction
 from kazeia_desktop.memory.folding import excerpt, folded, words
+from kazeia_desktop.memory.said import ASSISTANT, DONE, NO_METRICS, USER, Said, metrics_of, metrics_text
 
 AnswerT = TypeVar("AnswerT")
 
-USER: Final = "user"
-ASSISTANT: Final = "assistant"
 _TITLE_CHARACTERS: Final = 48
 _TITLE_LIMIT: Final = 200
 
@@ -33,16 +32,6 @@ class Summary:
     begun_s: float
     changed_s: float
     n_messages: int
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One message. role: "user" or "assistant"; of an answer that was interrupted, what was heard of it."""
-
-    role: str
-    text: str
-    said_s: float
-    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +52,9 @@ class ConversationStore:
         path: the database.
         told: hears of faults of what nobody waits for, and of a damaged file that was set aside.
         now: seconds since 1970.
+
+    Attributes:
+        now_s: the clock.
     """
 
     def __init__(
@@ -70,7 +62,7 @@ class ConversationStore:
     ) -> None:
         self._database = Database(path, told)
         self._told = told
-        self._now = now
+        self.now_s = now
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="memory")
         self._connection: sqlite3.Connection | None = None  # the writer's
         self._identity: int | None = None
@@ -96,8 +88,8 @@ class ConversationStore:
     def messages(self, conversation: int) -> list[Said]:
         """What was said in a conversation, in order. Raises StorageError as `get`."""
         self.get(conversation)
-        of = "SELECT role, text, said_s, id FROM messages WHERE conversation = ? ORDER BY id"
-        return self._read(lambda c: [Said(*row) for row in c.execute(of, (conversation,))], [])
+        of = "SELECT role, text, said_s, id, ended, metrics FROM messages WHERE conversation = ? ORDER BY id"
+        return self._read(lambda c: [_said(row) for row in c.execute(of, (conversation,))], [])
 
     def search(self, text: str, limit: int = 50) -> list[Found]:
         """Conversations with a message, or a title, that has every word of `text`, the last changed first.
@@ -129,6 +121,10 @@ class ConversationStore:
         answer: str,
         language: str,
         rows: list[int] | None = None,
+        *,
+        ended: str = DONE,
+        metrics: Mapping[str, float | None] = NO_METRICS,
+        asked_s: float | None = None,
     ) -> Future[int]:
         """Keep an exchange; an empty answer is left out. The first words become the title where there is none.
 
@@ -138,8 +134,12 @@ class ConversationStore:
             conversation: its id, or what an earlier `add` returned. None, one that was deleted meanwhile, or one that
                 could not be written: a new one.
             rows: gets the ids of the messages when they are written, for `remove`.
+            ended, metrics: see Said. asked_s: when the question was asked; None: now.
         """
-        now_s = self._now()
+        now_s = self.now_s()
+        said = [(USER, question, now_s if asked_s is None else asked_s, DONE if answer else ended, "")]
+        if answer:
+            said.append((ASSISTANT, answer, now_s, ended, metrics_text(metrics)))
 
         def write(connection: sqlite3.Connection) -> int:
             id = _known(conversation) or 0
@@ -149,12 +149,9 @@ class ConversationStore:
                 if row is None:
                     new = "INSERT INTO conversations(title, language, begun_s, changed_s) VALUES ('', ?, ?, ?)"
                     id, row = int(connection.execute(new, (language, now_s, now_s)).lastrowid or 0), ("",)
-                for role, text in ((USER, question), (ASSISTANT, answer)):
+                for role, text, said_s, end, figures in said:
                     if text:
-                        added = connection.execute(
-                            "INSERT INTO messages(conversation, role, text, folded, said_s) VALUES (?, ?, ?, ?, ?)",
-                            (id, role, text, folded(text), now_s),
-                        )
+                        added = connection.execute(_ADD, (id, role, text, folded(text), said_s, end, figures))
                         written.append(int(added.lastrowid or 0))
                 connection.execute(
                     "UPDATE conversations SET changed_s = ?, title = ? WHERE id = ?",
@@ -287,8 +284,8 @@ _SELECT: Final = """
 SELECT c.id, c.title, c.language, c.begun_s, c.changed_s, (SELECT count(*) FROM messages WHERE conversation = c.id)
 FROM conversations c"""
 _SUMMARIES: Final = f"{_SELECT} ORDER BY c.changed_s DESC, c.id DESC"
-
-
+_ADD: Final = """
+INSERT INTO messages(conversation, role, text, folded, said_s, ended, metrics) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _CONVERSATION_OF: Final = "SELECT conversation FROM messages WHERE id = ?"
 _ANY_OF: Final = "SELECT 1 FROM messages WHERE conversation = ? LIMIT 1"
 
@@ -299,6 +296,11 @@ def _first_words(connection: sqlite3.Connection, conversation: int) -> tuple[str
     first = "SELECT text FROM messages WHERE conversation = ? AND role = 'user' ORDER BY id LIMIT 1"
     said = connection.execute(first, (conversation,)).fetchone()
     return ("" if title is None else title[0]), ("" if said is None else said[0])
+
+
+def _said(row: tuple[str, str, float, int, str, str]) -> Said:
+    role, text, said_s, id, ended, metrics = row
+    return Said(role, text, said_s, id, ended, metrics_of(metrics))
 
 
 def _summary(row: tuple[int, str, str, float, float, int]) -> Summary:
@@ -360,19 +362,3 @@ def title_of(text: str) -> str:
     cut = line[: _TITLE_CHARACTERS + 1]
     head, _, _ = cut.rpartition(" ")
     return (head or cut[:_TITLE_CHARACTERS]).rstrip(" ,;:.!?") + "…"
-
-
-def exchanges(said: list[Said]) -> Iterator[tuple[str, str]]:
-    """Questions with their answers, as a model remembers them; a question without an answer is left out."""
-    return ((question.text, answer.text) for question, answer in paired(said))
-
-
-def paired(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
-    """The messages of each exchange; see `exchanges`."""
-    question: Said | None = None
-    for message in said:
-        if message.role == USER:
-            question = message
-        elif question is not None:
-            yield question, message
-            question = None

@@ -18,7 +18,7 @@ from kazeia_desktop.errors import StorageError
 
 _log = logging.getLogger(__name__)
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 _BUSY_S: Final = 5.0
 _AGAIN_S: Final = 0.02
 """How long a writer waits for another process."""
@@ -39,7 +39,12 @@ _FIRST: Final = (
     said_s REAL NOT NULL)""",
     "CREATE INDEX messages_of ON messages(conversation, id)",
 )
-_STEPS: Final[Mapping[int, tuple[str, ...]]] = {0: _FIRST}
+_ENDS: Final = (  # how a turn ended, and what it took; of an older file, where the answer's text tells
+    "ALTER TABLE messages ADD COLUMN ended TEXT NOT NULL DEFAULT 'done'",
+    "ALTER TABLE messages ADD COLUMN metrics TEXT NOT NULL DEFAULT ''",
+    "UPDATE messages SET ended = 'interrupted' WHERE role = 'assistant' AND text LIKE '%…'",
+)
+_STEPS: Final[Mapping[int, tuple[str, ...]]] = {0: _FIRST, 1: _ENDS}
 """Version n -> the statements that make version n + 1 of it."""
 
 _INDEX: Final = (

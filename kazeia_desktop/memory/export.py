@@ -6,20 +6,54 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kazeia_desktop.memory.conversations import USER, Said, Summary
+from kazeia_desktop.memory.conversations import Summary
+from kazeia_desktop.memory.said import DONE, USER, Said
 
 _NAMES: Final[Mapping[str, tuple[str, str]]] = {"fr": ("Vous", "Kazeia"), "en": ("You", "Kazeia")}
+_ENDED: Final[Mapping[str, Mapping[str, str]]] = {
+    "fr": {"interrupted": "interrompu", "error": "échec"},
+    "en": {"interrupted": "interrupted", "error": "failed"},
+}
+_TOOK: Final[Mapping[str, Mapping[str, str]]] = {
+    "fr": {
+        "endpoint_ms": "écoute {s} s",
+        "stt_ms": "reconnaissance {s} s",
+        "llm_ttft_ms": "premier mot {s} s",
+        "first_audio_ms": "premier son {s} s",
+        "total_ms": "tour entier {s} s",
+    },
+    "en": {
+        "endpoint_ms": "listening {s} s",
+        "stt_ms": "recognised {s} s",
+        "llm_ttft_ms": "first word {s} s",
+        "first_audio_ms": "first sound {s} s",
+        "total_ms": "whole turn {s} s",
+    },
+}
 _SIGNS: Final = re.compile(r"([\\`*_\[\]<>#|~])")
 _LINE_START: Final = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
 
 
 def as_markdown(summary: Summary, said: Sequence[Said], language: str) -> str:
-    """The conversation for reading; what was said is text, never markup."""
+    """The conversation for reading; what was said is text, never markup. Under it, small: when, and what it took."""
     user, kazeia = _NAMES[language]
     lines = [f"# {_plain(summary.title or '…')}", "", f"*{_when(summary.begun_s):%Y-%m-%d %H:%M}*", ""]
     for message in said:
         lines += [f"**{user if message.role == USER else kazeia}:** {_plain(message.text)}", ""]
+        lines += [f"*{_about(message, language)}*", ""]
     return "\n".join(lines)
+
+
+def _about(message: Said, language: str) -> str:
+    """The time of day, how the turn ended where that is to be told, and what it took."""
+    told = [f"{_when(message.said_s):%H:%M}"]
+    if message.ended != DONE:
+        told.append(_ENDED[language].get(message.ended, message.ended))
+    for name, words in _TOOK[language].items():
+        if name in message.metrics:
+            seconds = f"{message.metrics[name] / 1000:.1f}"
+            told.append(words.format(s=seconds.replace(".", ",") if language == "fr" else seconds))
+    return " · ".join(told)
 
 
 def as_json(summary: Summary, said: Sequence[Said]) -> str:
@@ -38,11 +72,21 @@ def record(summary: Summary, said: Sequence[Said] | None = None) -> dict[str, ob
         "n_messages": summary.n_messages,
     }
     if said is not None:
-        found["messages"] = [
-            {"role": one.role, "text": one.text, "time": _when(one.said_s).isoformat(timespec="seconds")}
-            for one in said
-        ]
+        found["messages"] = [_message(one) for one in said]
     return found
+
+
+def _message(one: Said) -> dict[str, object]:
+    """ended: how the turn ended; of a question, other than "done": it was not answered. metrics: as in `kazeia ask`."""
+    told: dict[str, object] = {
+        "role": one.role,
+        "text": one.text,
+        "time": _when(one.said_s).isoformat(timespec="seconds"),
+        "ended": one.ended,
+    }
+    if one.metrics:
+        told["metrics"] = dict(one.metrics)
+    return told
 
 
 def _when(seconds: float) -> datetime.datetime:

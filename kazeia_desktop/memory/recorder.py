@@ -3,12 +3,10 @@
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Final
 
-from kazeia_desktop.events import Event, TurnEnded, UserText
+from kazeia_desktop.events import Event, TurnEnded, TurnsRemoved, UserText
 from kazeia_desktop.memory.conversations import ConversationStore
-
-_HEARD: Final = ("done", "interrupted")
+from kazeia_desktop.memory.said import DONE
 
 
 class Recorder:
@@ -27,6 +25,7 @@ class Recorder:
         self._keeps = keeps
         self._current: Future[int] | None = None
         self._asked: UserText | None = None
+        self._asked_s = 0.0
         self._whole = True
         self._rows: dict[int, Sequence[int]] = {}  # turn -> its messages in the store, once they are written
 
@@ -78,20 +77,26 @@ class Recorder:
     def hear(self, event: Event) -> None:
         """Take notice of an event; returns at once.
 
-        An exchange of which nothing was heard is not kept: its question is asked again or was withdrawn.
+        A question that was stopped before anything was heard is kept without an answer.
         """
+        if isinstance(event, TurnsRemoved):
+            self.remove(event.first, event.last)
+            return
         with self._lock:
             if not self._keeps:
                 self._whole = self._whole and not isinstance(event, UserText)
             elif isinstance(event, UserText):
-                self._asked = event
+                self._asked, self._asked_s = event, self._store.now_s()
             elif isinstance(event, TurnEnded) and self._asked is not None and event.turn_id == self._asked.turn_id:
                 asked, self._asked = self._asked, None
-                if event.reason in _HEARD and event.reply.strip():
-                    self._keep(asked, event.reply.strip())
+                if event.reason == "interrupted" or (event.reason == DONE and event.reply.strip()):
+                    self._keep(asked, event)
 
-    def _keep(self, asked: UserText, reply: str) -> None:
+    def _keep(self, asked: UserText, end: TurnEnded) -> None:
         rows: list[int] = []
         self._rows[asked.turn_id] = rows
         # Faults are told by the store.
-        self._current = self._store.add(self._current, asked.text, reply, asked.language, rows)
+        self._current = self._store.add(
+            self._current, asked.text, end.reply.strip(), asked.language, rows,
+            ended=end.reason, metrics=end.metrics, asked_s=self._asked_s,
+        )  # fmt: skip

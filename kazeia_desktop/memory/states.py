@@ -55,14 +55,18 @@ class StateFiles:
         self.trim()
         return True
 
-    def load(self, conversation: int, read: Callable[[Path], bool]) -> bool:
+    def load(self, conversation: int, read: Callable[[Path], bool]) -> bool | None:
         """Give the state of a conversation back to the model; whether it could be used. Else it is removed.
+
+        None: there is none.
 
         Args:
             read: loads the state from a path; false where it does not fit or is damaged.
         """
         place = self._place(conversation)
-        if place.is_file() and read(place):
+        if not place.is_file():
+            return None
+        if read(place):
             with contextlib.suppress(OSError):
                 os.utime(place)  # used now
             return True

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kazeia_desktop.errors import Cancelled, KazeiaError
@@ -216,6 +216,12 @@ class ReplyStage:
         self.session.restore(history)  # read again with the next reply
         if self._memory is not None:
             self._memory.new_session(self.session)
+
+    def amend(self, left: Iterable[Work]) -> None:
+        """Of what was left when `run` ended: let the session remember only what was heard, before it is kept."""
+        for item in left:
+            if isinstance(item, Amend) and item.turn_id == self._answered:
+                self.session.amend_last_reply(item.heard)
 
     def _amend(self, heard: str) -> None:
         self.session.amend_last_reply(heard)

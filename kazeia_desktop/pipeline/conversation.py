@@ -153,13 +153,16 @@ class Conversation:
             self._interrupt(turn)
         if self._parts.source is not None:
             self._parts.source.stop()
-        channels = (self._utterances, self._prompts, self._deltas, self._to_speak, self._watched)
-        for channel in channels:
+        for channel in (self._utterances, self._prompts, self._deltas, self._to_speak, self._watched):
             channel.close()
-            channel.drain()
+        left = self._prompts.drain()
+        for waiting in (self._utterances, self._deltas, self._to_speak, self._watched):
+            waiting.drain()
         if self._parts.sink is not None:
             self._parts.sink.stop()
         busy = self._join(_SOON_S)
+        if "llm" not in busy:
+            self._reply.amend(left)
         if self._parts.memory is not None:  # before what cannot be interrupted is waited for: the process may end
             if "llm" not in busy:
                 self._parts.memory.leave(self._reply.session)
@@ -247,7 +250,7 @@ class Conversation:
         def open_it(session: ChatSession) -> list[tuple[int, str]]:
             opened = memory.open(conversation, session, self._desk.reserve)
             self._desk.emit(opened)
-            return [(one.turn_id, one.question) for one in opened.exchanges]
+            return [(one.turn_id, one.question) for one in opened.exchanges if one.answer]
 
         self._with_session(open_it)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kazeia_desktop.audio.base import FrameSource
 from kazeia_desktop.errors import AudioDeviceError
-from kazeia_desktop.events import Level, State
+from kazeia_desktop.events import Level, State, TurnsRemoved
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utterance
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.items import Draft, Hearing, Said
@@ -170,8 +170,11 @@ class ListenStage:
         if draft is not None and not nothing_new:
             draft.cancel.set()
             draft = None
+        superseded = self._said[0] if self._carried is not None and self._said is not None else 0
         samples, self._carried = self._with_carried(samples), None
         turn = self._desk.begin(typed=False, cancel=None if draft is None else draft.cancel)
+        if superseded:  # this turn asks it again, whole
+            self._desk.emit(TurnsRemoved(superseded, superseded))
         turn.marks.set("speech_end", speech_end_s)
         turn.marks.set("endpoint", ended_s)
         self._desk.hearing()

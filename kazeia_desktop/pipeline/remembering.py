@@ -6,15 +6,16 @@ called from any.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from kazeia_desktop.errors import StorageError
-from kazeia_desktop.events import ConversationOpened, Event, Exchange, Notice
+from kazeia_desktop.events import ConversationOpened, Event, Notice
 from kazeia_desktop.llm.base import ChatSession, Message
-from kazeia_desktop.memory.conversations import ASSISTANT, USER, ConversationStore, paired
+from kazeia_desktop.memory.conversations import ConversationStore
 from kazeia_desktop.memory.facts import FactsNote
 from kazeia_desktop.memory.recorder import Recorder
+from kazeia_desktop.memory.said import ASSISTANT, DONE, USER, Kept, kept
 from kazeia_desktop.memory.states import StateFiles
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.pipeline.heard import without_cut
@@ -23,8 +24,9 @@ from kazeia_desktop.settings.schema import PrivacySettings
 _log = logging.getLogger(__name__)
 
 _MB: Final = 1 << 20
-_WORTH_SAVING: Final = 1000
+_WORTH_SAVING: Final = 300
 """Characters of a conversation that is worth a state: a shorter one is read as fast."""
+_SPARED: Final[Mapping[bool | None, str]] = {True: "is taken over", False: "does not fit", None: "was not kept"}
 
 
 class Memory:
@@ -138,18 +140,15 @@ class Memory:
         """
         summary, said = self.store.get(conversation), self.store.messages(conversation)
         self.leave(session)
-        pairs = list(paired(said))
-        first = reserve(len(pairs))
-        history = []
-        for question, answer in pairs:
-            history += [Message(USER, question.text), Message(ASSISTANT, without_cut(answer.text))]
+        turns = list(kept(said))
+        first = reserve(len(turns))
         self.before_reply(session)
-        session.restore(history)
+        session.restore(_remembered(turns))
         with self._lock:
             spared = self._states.load(conversation, session.load_state)
-        _log.info("a kept conversation of %d messages goes on; its state fits: %s", len(said), spared)
-        self._recorder.switch(conversation, {first + i: (q.id, a.id) for i, (q, a) in enumerate(pairs)})
-        exchanges = tuple(Exchange(first + i, q.text, a.text) for i, (q, a) in enumerate(pairs))
+        _log.info("a kept conversation of %d messages goes on; its state %s", len(said), _SPARED[spared])
+        self._recorder.switch(conversation, {first + i: turn.rows for i, turn in enumerate(turns)})
+        exchanges = tuple(turn.as_turn(first + i) for i, turn in enumerate(turns))
         return ConversationOpened(summary.id, summary.title, exchanges)
 
     def begin(self, session: ChatSession) -> ConversationOpened:
@@ -178,3 +177,14 @@ class Memory:
         if str(error) != self._told:
             self._told = str(error)
             self._emit(Notice(error.template, error.values))
+
+
+def _remembered(turns: Iterable[Kept]) -> list[Message]:
+    """As the session remembers them: a question without an answer was withdrawn."""
+    history = []
+    for turn in turns:
+        if turn.answer is not None:
+            answer = turn.answer.text
+            history += [Message(USER, turn.question.text)]
+            history += [Message(ASSISTANT, answer if turn.ended == DONE else without_cut(answer))]
+    return history

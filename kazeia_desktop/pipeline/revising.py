@@ -61,6 +61,8 @@ class Reviser:
             case UserText(turn_id, text, _):
                 with self._lock:
                     self._questions[turn_id] = text
+            case TurnsRemoved(first, last):
+                self._drop_questions(first, last)
             case ConversationOpened(_, _, exchanges):
                 with self._lock:
                     self._base = exchanges[0].turn_id - 1 if exchanges else self._desk.last_id
@@ -135,11 +137,14 @@ class Reviser:
         with contextlib.suppress(ChannelClosed):
             self._lines.prompts.put(Prompt(turn.id, text, replaces=first))
 
-    def _remove(self, first: int, last: int) -> None:
+    def _drop_questions(self, first: int, last: int) -> None:
         with self._lock:
             for turn_id in [one for one in self._questions if first <= one <= last]:
                 del self._questions[turn_id]
+
+    def _remove(self, first: int, last: int) -> None:
+        self._drop_questions(first, last)
         self._audio.drop(first, last)
-        self._desk.emit(TurnsRemoved(first, last))
         if self._memory is not None:
             self._memory.remove(first, last)
+        self._desk.emit(TurnsRemoved(first, last))

@@ -329,6 +329,26 @@ def test_a_conversation_that_is_taken_up_is_shown(opened: Opener) -> None:
     assert one.window.chat.welcome.isVisible()
 
 
+def test_a_conversation_that_is_taken_up_shows_what_it_took_and_what_was_stopped(opened: Opener) -> None:
+    one = opened()
+    took = {"stt_ms": 300.0, "first_audio_ms": 1800.0}
+    turns = (
+        Exchange(4, "Avant", "Réponse d'…", "interrupted", took, 1_700_000_000.0),
+        Exchange(5, "Et puis ?", "", "interrupted", {}, 1_700_000_060.0),
+    )
+    one.engine.emit(ConversationOpened(3, "Autre", turns))
+    one.until(lambda: texts(one) == ["Avant", "Réponse d'…", "Et puis ?"])
+    one.settle()
+    asked, answer, unanswered = one.window.chat.bubbles
+    assert [b.fate.text() for b in (asked, answer, unanswered)] == ["", "Interrompu", "Interrompu"]
+    assert answer.chip.shown == ["parole 300\u202fms", "1er son 1,8\u202fs"]
+    assert asked.chip.isHidden() and unanswered.chip.isHidden()
+    answer.chip.click()
+    assert answer.breakdown.text().startswith("14/11/2023\u00a0") and "1,8\u202fs" in answer.breakdown.text()
+    assert "avant toute réponse" in unanswered.fate.toolTip() and unanswered.fate.isVisible()
+    assert one.window.messages.of(2) == [Action.COPY, Action.REGENERATE, Action.EDIT, Action.DELETE]
+
+
 def test_what_is_seen_stays_when_what_is_above_is_removed(opened: Opener) -> None:
     one = opened()
     talk(one, *[(f"Question {n}", f"Réponse {n}. " * 15) for n in range(15)])
@@ -439,7 +459,7 @@ def test_ten_thousand_messages_never_keep_the_window_away(opened: Opener) -> Non
 
 def test_every_message_is_reached_by_scrolling(opened: Opener) -> None:
     one = opened()
-    turns = tuple(Exchange(n, f"Question {n}", f"Réponse {n}. " * (n % 30)) for n in range(1, 101))
+    turns = tuple(Exchange(n, f"Question {n}", f"Réponse {n}. " * (1 + n % 30)) for n in range(1, 101))
     one.window.transcript.show_conversation(turns)
     chat, bar = one.window.chat, one.window.chat.verticalScrollBar()
     bar.setValue(0)

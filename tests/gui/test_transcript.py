@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kazeia_desktop.events import Exchange
 from kazeia_desktop.gui.transcript import Speaker, Transcript, end_of
 
 pytestmark = pytest.mark.gui
@@ -130,3 +131,35 @@ def test_a_part_is_found_whatever_its_spaces(part: str, before: str, after: str)
 def test_a_part_that_is_not_there() -> None:
     assert end_of("Un. Deux.", "Trois.", 0) is None
     assert end_of("Un. Deux.", "Un.", 3) is None
+
+
+def test_a_question_that_was_stopped_before_an_answer_says_so() -> None:
+    transcript = Transcript()
+    transcript.user_text(1, "Raconte")
+    transcript.turn_ended(1, "", "interrupted", {"total_ms": 5.0})
+    assert texts(transcript) == [("user", "Raconte")]
+    assert transcript.message(0).ended == "interrupted" and transcript.message(0).settled == len("Raconte")
+    transcript.user_text(2, "Raconte")
+    transcript.reply_delta(2, "Il")
+    transcript.turn_ended(2, "Il", "interrupted", {})
+    assert [m.ended for m in transcript.messages] == ["interrupted", "done", "interrupted"]
+
+
+def test_what_was_stopped_before_it_was_understood_goes() -> None:
+    transcript = Transcript()
+    transcript.hearing(True)
+    transcript.turn_started(1, False)
+    transcript.turn_ended(1, "", "interrupted", {})
+    assert texts(transcript) == []
+
+
+def test_a_conversation_that_is_taken_up_shows_how_its_turns_ended() -> None:
+    transcript = Transcript()
+    took = {"first_audio_ms": 900.0}
+    transcript.show_conversation(
+        (Exchange(1, "Un", "", "interrupted", {}, 100.0), Exchange(2, "Deux", "Oui…", "interrupted", took, 200.0))
+    )
+    assert texts(transcript) == [("user", "Un"), ("user", "Deux"), ("kazeia", "Oui…")]
+    assert [m.ended for m in transcript.messages] == ["interrupted", "done", "interrupted"]
+    assert [m.said_s for m in transcript.messages] == [100.0, 200.0, 200.0]
+    assert dict(transcript.message(2).metrics) == took and not transcript.message(0).metrics

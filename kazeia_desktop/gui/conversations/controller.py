@@ -89,10 +89,9 @@ class ConversationController(QObject):
         self._looks_for_last = True
         self._sidebar.refresh()
 
-    def _read(self, summary: Summary, said: list[tuple[str, str]]) -> None:
+    def _read(self, summary: Summary, turns: list[Exchange]) -> None:
         if self._waiting == summary.id:
-            turns = tuple(Exchange(at + 1, question, answer) for at, (question, answer) in enumerate(said))
-            self._bridge.conversation_opened.emit(ConversationOpened(summary.id, summary.title, turns))
+            self._bridge.conversation_opened.emit(ConversationOpened(summary.id, summary.title, tuple(turns)))
 
     @Slot(object)
     def _failed(self, _error: object) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from kazeia_desktop.errors import KazeiaError, StorageError
+from kazeia_desktop.events import Exchange
 from kazeia_desktop.gui.bridge import EngineBridge
 from kazeia_desktop.gui.jobs import Job, Jobs
 from kazeia_desktop.gui.words import Words
-from kazeia_desktop.memory.conversations import ConversationStore, Found, Summary, exchanges
+from kazeia_desktop.memory.conversations import ConversationStore, Found, Summary
+from kazeia_desktop.memory.said import kept
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.runtime.cancel import CancelToken
 
@@ -89,12 +91,13 @@ class Keeper(QObject):
         if wanted is not None:
             self.refresh(wanted)
 
-    def read(self, conversation: int, done: Callable[[Summary, list[tuple[str, str]]], None]) -> None:
-        """Read a conversation; `done` hears of it with its questions and answers."""
+    def read(self, conversation: int, done: Callable[[Summary, list[Exchange]], None]) -> None:
+        """Read a conversation; `done` hears of it with its turns, counted from 1."""
 
-        def work() -> tuple[Summary, list[tuple[str, str]]]:
+        def work() -> tuple[Summary, list[Exchange]]:
             with self._store() as store:
-                return store.get(conversation), list(exchanges(store.messages(conversation)))
+                turns = enumerate(kept(store.messages(conversation)), 1)
+                return store.get(conversation), [turn.as_turn(number) for number, turn in turns]
 
         self._do("read", work, lambda read: done(*read))
 

@@ -74,7 +74,13 @@ def test_a_state_of_the_last_turns_fits_a_longer_record(session: LlamaChatSessio
     kept = as_kept(session.history)
     session.restore([Message("user", "Long ago"), Message("assistant", "Yes."), *kept])
     assert session.load_state(tmp_path / "state") and as_kept(session.history) == kept
-    session.restore([*kept, Message("user", "More"), Message("assistant", "Yes.")])
+    more = [Message("user", "More"), Message("assistant", "Yes.")]
+    session.restore([*kept, *more])
+    assert session.load_state(tmp_path / "state"), "as far as it was read"
+    assert as_kept(session.history) == [*kept, *more]
+    ask(session, "Thank you")
+    assert session.stats.prefilled_tokens < 60
+    session.restore([Message("user", "Hello"), Message("assistant", "Something else."), *more])
     assert not session.load_state(tmp_path / "state")
 
 

@@ -128,7 +128,8 @@ def test_a_state_fits_a_history_that_was_kept_without_notes(session: LlamaChatSe
     ask(session, "Et puis ?")
     assert session.stats.prefilled_tokens < 40
     session.restore([*_TOLD, Message("user", "Comment je m'appelle ?", note="(Autre chose.)"), kept[3]])
-    assert not session.load_state(tmp_path / "state")
+    assert session.load_state(tmp_path / "state"), "what was before it"
+    assert session.history[2].note == "(Autre chose.)" and not session.history[2].tokens
 
 
 def test_a_question_is_answered_again_and_edited(session: LlamaChatSession) -> None:

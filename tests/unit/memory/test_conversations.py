@@ -11,7 +11,8 @@ import pytest
 
 from kazeia_desktop.errors import StorageError
 from kazeia_desktop.memory import conversations, database
-from kazeia_desktop.memory.conversations import ConversationStore, Said, exchanges, title_of
+from kazeia_desktop.memory.conversations import ConversationStore, title_of
+from kazeia_desktop.memory.said import Said, exchanges, kept
 
 pytestmark = pytest.mark.unit
 
@@ -295,3 +296,69 @@ def test_what_a_sqlite_without_an_index_wrote_is_found_later(file: Path, monkeyp
 )  # fmt: skip
 def test_a_title_is_the_first_words(text: str, title: str) -> None:
     assert title_of(text) == title
+
+
+_OLD_SCHEMA = """
+CREATE TABLE conversations(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    title TEXT NOT NULL,
+    language TEXT NOT NULL,
+    begun_s REAL NOT NULL,
+    changed_s REAL NOT NULL);
+CREATE TABLE messages(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+    role TEXT NOT NULL CHECK(role IN ('user', 'assistant')),
+    text TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    said_s REAL NOT NULL);
+CREATE INDEX messages_of ON messages(conversation, id);
+INSERT INTO conversations VALUES (7, 'Le gâteau', 'fr', 100.0, 200.0);
+INSERT INTO messages VALUES (11, 7, 'user', 'Le gâteau', 'le gateau', 100.0);
+INSERT INTO messages VALUES (12, 7, 'assistant', 'On prend des œufs…', 'on prend des oeufs…', 100.0);
+INSERT INTO messages VALUES (13, 7, 'user', 'Et puis ?', 'et puis ?', 200.0);
+INSERT INTO messages VALUES (14, 7, 'assistant', 'Du sucre.', 'du sucre.', 200.0);
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_file_of_the_version_before_is_taken_over(file: Path, store: ConversationStore) -> None:
+    file.parent.mkdir()
+    with sqlite3.connect(file) as old:
+        old.executescript(_OLD_SCHEMA)
+    old.close()
+    said = store.messages(7)
+    assert [(m.id, m.text, m.ended, dict(m.metrics)) for m in said] == [
+        (11, "Le gâteau", "done", {}), (12, "On prend des œufs…", "interrupted", {}),
+        (13, "Et puis ?", "done", {}), (14, "Du sucre.", "done", {}),
+    ]  # fmt: skip
+    assert store.add(7, "Encore", "", "fr", ended="interrupted").result() == 7
+    assert [hit.conversation.id for hit in store.search("oeufs")] == [7]
+    assert store.messages(7)[-1].ended == "interrupted"
+    with sqlite3.connect(file) as new:
+        assert new.execute("PRAGMA user_version").fetchone()[0] == database.SCHEMA_VERSION == 2
+    new.close()
+
+
+def test_turns_with_and_without_answers() -> None:
+    said = [
+        Said("assistant", "?", 0.0), Said("user", "a", 0.0, ended="interrupted"), Said("user", "b", 0.0),
+        Said("assistant", "B", 0.0, ended="interrupted"), Said("user", "c", 0.0, ended="interrupted"),
+    ]  # fmt: skip
+    turns = list(kept(said))
+    answers = [(t.question.text, None if t.answer is None else t.answer.text, t.ended) for t in turns]
+    assert answers == [("a", None, "interrupted"), ("b", "B", "interrupted"), ("c", None, "interrupted")]
+    assert list(exchanges(said)) == [("b", "B")]
+    assert [(e.turn_id, e.answer, e.reason) for e in (t.as_turn(i) for i, t in enumerate(turns))] == [
+        (0, "", "interrupted"), (1, "B", "interrupted"), (2, "", "interrupted"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("figures", ["{", "[1]", "3", '{"stt_ms": "slow", "a": null}'])
+def test_figures_that_are_none_are_no_fault(file: Path, store: ConversationStore, figures: str) -> None:
+    one = store.add(None, "a", "b", "fr", metrics={"stt_ms": 3.0}).result()
+    assert dict(store.messages(one)[1].metrics) == {"stt_ms": 3.0}
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE messages SET metrics = ?", (figures,))
+    connection.close()
+    assert dict(store.messages(one)[1].metrics) == {}

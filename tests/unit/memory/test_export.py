@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from kazeia_desktop.memory.conversations import Said, Summary
+from kazeia_desktop.memory.conversations import Summary
 from kazeia_desktop.memory.export import as_json, as_markdown
+from kazeia_desktop.memory.said import Said
 
 pytestmark = pytest.mark.unit
 
@@ -29,3 +30,20 @@ def test_json_holds_everything() -> None:
     assert told["id"] == 3 and told["title"] == "Les *étoiles*" and "étoile" in as_json(SUMMARY, SAID)
     assert [m["role"] for m in told["messages"]] == ["user", "assistant"]
     assert told["messages"][1]["text"] == "- Un <b>soleil</b>." and "T" in told["messages"][0]["time"]
+
+
+def test_how_turns_ended_and_what_they_took_goes_along() -> None:
+    took = {"stt_ms": 300.0, "first_audio_ms": 1234.0, "talker_ms": 30.0}
+    said = [
+        Said("user", "Un", 1_700_000_000.0, ended="interrupted"),
+        Said("user", "Deux", 1_700_000_000.0),
+        Said("assistant", "Oui…", 1_700_000_000.0, ended="interrupted", metrics=took),
+    ]
+    lines = [line for line in as_markdown(SUMMARY, said, "fr").splitlines() if line]
+    at = lines[lines.index("**Vous:** Deux") + 1].strip("*")
+    assert lines[3] == f"*{at} · interrompu*" and ":" in at
+    assert lines[-1] == f"*{at} · interrompu · reconnaissance 0,3 s · premier son 1,2 s*"
+    assert "interrupted · recognised 0.3 s · first sound 1.2 s" in as_markdown(SUMMARY, said, "en")
+    messages = json.loads(as_json(SUMMARY, said))["messages"]
+    assert [m["ended"] for m in messages] == ["interrupted", "done", "interrupted"]
+    assert messages[2]["metrics"] == took and "metrics" not in messages[0]

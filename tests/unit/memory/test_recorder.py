@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kazeia_desktop.errors import StorageError
-from kazeia_desktop.events import TurnEnded, UserText
+from kazeia_desktop.events import TurnEnded, TurnsRemoved, UserText
 from kazeia_desktop.memory.conversations import ConversationStore
 from kazeia_desktop.memory.recorder import Recorder
 
@@ -38,12 +38,46 @@ def test_exchanges_of_one_conversation(store: ConversationStore) -> None:
     assert texts(store, recorder.current) == ["Bonjour", "Salut.", "Raconte", "Il était une"]
 
 
-def test_what_was_not_heard_or_failed_is_not_kept(store: ConversationStore) -> None:
+def test_a_question_that_was_stopped_before_an_answer_is_kept_as_such(store: ConversationStore) -> None:
     recorder = Recorder(store, keeps=True)
     exchange(recorder, 1, "Bonjour", "", "interrupted")
+    assert recorder.current is not None
+    (asked,) = store.messages(recorder.current)
+    assert (asked.role, asked.text, asked.ended) == ("user", "Bonjour", "interrupted")
+    exchange(recorder, 2, "Raconte", "Il était", "interrupted")
+    assert [(m.text, m.ended) for m in store.messages(recorder.current)] == [
+        ("Bonjour", "interrupted"), ("Raconte", "done"), ("Il était", "interrupted"),
+    ]  # fmt: skip
+
+
+def test_what_a_later_turn_asks_whole_is_not_kept_twice(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
+    exchange(recorder, 1, "Quelle est", "", "interrupted")
+    recorder.hear(TurnsRemoved(1, 1))
+    exchange(recorder, 2, "Quelle est la capitale ?", "Paris.")
+    assert texts(store, recorder.current) == ["Quelle est la capitale ?", "Paris."]
+    assert len(store.summaries()) == 1
+
+
+def test_what_failed_or_nobody_asked_is_not_kept(store: ConversationStore) -> None:
+    recorder = Recorder(store, keeps=True)
     exchange(recorder, 2, "Bonjour", "", "error")
-    recorder.hear(TurnEnded(3, "Le minuteur sonne.", "done", {}))  # nobody asked
+    exchange(recorder, 3, "Bonjour", " ", "done")
+    recorder.hear(TurnEnded(4, "Le minuteur sonne.", "done", {}))  # nobody asked
     assert recorder.current is None and store.summaries() == []
+
+
+def test_the_times_of_a_turn_are_kept(tmp_path: Path) -> None:
+    clock = iter((1_000.0, 1_007.0))
+    store = ConversationStore(tmp_path / "conversations.db", now=lambda: next(clock))
+    recorder = Recorder(store, keeps=True)
+    recorder.hear(UserText(1, "Bonjour", "fr"))
+    recorder.hear(TurnEnded(1, "Salut.", "done", {"stt_ms": None, "first_audio_ms": 812.5}))
+    assert recorder.current is not None
+    question, answer = store.messages(recorder.current)
+    assert (question.said_s, answer.said_s) == (1_000.0, 1_007.0)
+    assert dict(answer.metrics) == {"first_audio_ms": 812.5} and dict(question.metrics) == {}
+    store.close()
 
 
 def test_private_mode_writes_nothing(store: ConversationStore, tmp_path: Path) -> None:
@@ -52,6 +86,9 @@ def test_private_mode_writes_nothing(store: ConversationStore, tmp_path: Path) -
     recorder.hear(UserText(2, "Secret", "fr"))
     recorder.apply(keeps=True)
     recorder.hear(TurnEnded(2, "Oui.", "done", {}))  # asked in private
+    recorder.apply(keeps=False)
+    exchange(recorder, 5, "Secret", "", "interrupted")
+    recorder.apply(keeps=True)
     store.summaries()
     assert list(tmp_path.iterdir()) == []
     exchange(recorder, 3, "Public", "Oui.")

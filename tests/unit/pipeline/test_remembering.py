@@ -80,7 +80,9 @@ def test_a_conversation_goes_on_with_its_state(home: Home) -> None:
     assert files(home.paths.states_dir) == [f"{first}.state"]
     home.exchange("Autre chose", "Oui.")
     opened = home.memory.open(first, home.session, lambda n: 7)  # type: ignore[arg-type]
-    assert opened == ConversationOpened(first, "Raconte", (Exchange(7, "Raconte", LONG),))
+    asked_s = opened.exchanges[0].asked_s
+    assert opened == ConversationOpened(first, "Raconte", (Exchange(7, "Raconte", LONG, asked_s=asked_s),))
+    assert asked_s is not None
     assert [m.text for m in home.session.history] == ["Raconte", LONG]
     assert home.memory.current == first
     assert files(home.paths.states_dir) == [f"{first}.state"], "what was short is not worth a state"
@@ -184,3 +186,28 @@ def test_a_state_never_holds_what_was_private(tmp_path: Path) -> None:
     home.memory.leave(home.session)  # type: ignore[arg-type]
     assert home.memory.current is not None and files(home.paths.cache_dir) == []
     home.memory.close()
+
+
+def test_a_conversation_goes_on_with_how_its_turns_ended(home: Home) -> None:
+    hear = home.memory.hear
+    for turn, question, reply, reason in (
+        (1, "Un", "", "interrupted"),
+        (2, "Deux", "C'est long…", "interrupted"),
+        (3, "Trois", "Voyons…", "done"),
+        (4, "Quatre", "", "interrupted"),
+    ):
+        hear(UserText(turn, question, "fr"))
+        hear(TurnEnded(turn, reply, reason, {"total_ms": 5.0}))
+    first = home.memory.current
+    assert first is not None
+    opened = home.memory.open(first, home.session, lambda n: 10)  # type: ignore[arg-type]
+    assert [(e.turn_id, e.question, e.answer, e.reason) for e in opened.exchanges] == [
+        (10, "Un", "", "interrupted"), (11, "Deux", "C'est long…", "interrupted"),
+        (12, "Trois", "Voyons…", "done"), (13, "Quatre", "", "interrupted"),
+    ]  # fmt: skip
+    assert [dict(e.metrics) for e in opened.exchanges] == [{}, {"total_ms": 5.0}, {"total_ms": 5.0}, {}]
+    said = [m.text for m in home.session.history]
+    assert said == ["Deux", "C'est long", "Trois", "Voyons…"], "what it remembers is what was heard, without the cut"
+    home.memory.remove(13, 13)
+    home.memory.removed()
+    assert [m.text for m in home.memory.store.messages(first)][-1] == "Voyons…"
