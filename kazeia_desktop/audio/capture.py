@@ -33,11 +33,34 @@ _FIRST_RETRY_S: Final = 5.0
 _LAST_RETRY_S: Final = 60.0
 _QUIET_S: Final = 2.0
 _QUIET_LEVEL: Final = 0.02
+_LOUDER: Final = 1.6
+"""2 dB above what is always heard; a fan's own frames differ by a third of it."""
+_USUAL_FRAMES: Final = 64
 
 
 def _energy(samples: FloatArray) -> float:
     """Sum of the squares: one pass, where a look at each sample costs several; not finite where one of them is not."""
     return float(np.dot(samples, samples))
+
+
+class _Usual:
+    """Tells what is louder than what was always heard in the last two to four seconds, as of a fan."""
+
+    def __init__(self) -> None:
+        self._smooth = 0.0
+        self._lowest = self._lowest_before = math.inf
+        self._n_frames = 0
+
+    def is_louder(self, energy: float) -> bool:
+        """energy: of the next frame."""
+        louder = energy > _LOUDER * min(self._lowest, self._lowest_before) or self._n_frames < _USUAL_FRAMES
+        self._smooth += 0.2 * (energy - self._smooth) if self._n_frames else energy
+        self._n_frames += 1
+        if self._n_frames % _USUAL_FRAMES == 0:
+            self._lowest_before, self._lowest = self._lowest, self._smooth
+        else:
+            self._lowest = min(self._lowest, self._smooth)
+        return louder
 
 
 class _Line:
@@ -104,6 +127,8 @@ class Capture:
         self._retry_at_s = 0.0  # not before this time is a device tried again
         self._retry_s = _FIRST_RETRY_S
         self._loud_s = 0.0  # when somebody may have spoken
+        self._new_s = 0.0  # when something was louder than what is always heard
+        self._usual = _Usual()
         self._dropped = 0
         self.bad_samples = 0
         """Samples that were not numbers and became zeros."""
@@ -148,10 +173,11 @@ class Capture:
 
     def _due_s(self, now_s: float) -> float:
         """When the frame should be whole, by when the device last brought something: waking sooner is for nothing. In a
-        quiet room two frames are awaited: that costs 32 ms at the first word, and an idle machine half its wakings.
+        quiet room, or beside a fan, two frames are awaited: that costs 32 ms at the first word, and saves an idle
+        machine half its wakings.
         """
         missing_s = (CAPTURE_FRAME_SAMPLES - len(self._ready)) / CAPTURE_RATE_HZ
-        if now_s - self._loud_s > _QUIET_S:
+        if now_s - self._new_s > _QUIET_S:
             missing_s += _FRAME_S
         line = self._line
         return (now_s if line is None or not line.arrived_s else line.arrived_s + _LATE_S) + missing_s
@@ -176,8 +202,12 @@ class Capture:
         samples = self._ready[:CAPTURE_FRAME_SAMPLES]
         self._ready = self._ready[CAPTURE_FRAME_SAMPLES:]
         arrived_s = self._clock() if self._line is None else self._line.arrived_s
-        if _energy(samples) > _QUIET_LEVEL**2 and float(np.abs(samples).max()) > _QUIET_LEVEL:
+        energy = _energy(samples)
+        louder = self._usual.is_louder(energy)
+        if energy > _QUIET_LEVEL**2 and float(np.abs(samples).max()) > _QUIET_LEVEL:
             self._loud_s = arrived_s
+            if louder:
+                self._new_s = arrived_s
         return AudioFrame(samples, arrived_s - len(self._ready) / CAPTURE_RATE_HZ)
 
     def _collect(self) -> None:

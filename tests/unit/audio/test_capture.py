@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from kazeia_desktop.audio.capture import Capture
+from kazeia_desktop.audio.capture import Capture, _Usual
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import Event, Notice
 from kazeia_desktop.frames import CAPTURE_FRAME_SAMPLES, AudioFrame
@@ -254,3 +254,19 @@ def test_a_stop_while_a_device_is_being_opened_leaves_nothing_open(rig: Rig, mon
 def test_a_frame_is_never_longer_than_what_silero_takes(rig: Rig) -> None:
     rig.capture.start()
     assert {len(frame.samples) for frame in rig.live(1.0)} == {CAPTURE_FRAME_SAMPLES}
+
+
+def test_what_is_always_heard_is_usual_and_a_voice_is_not() -> None:
+    usual = _Usual()
+    rng = np.random.default_rng(0)
+
+    def fan(n: int) -> list[float]:
+        return [float(np.sum(rng.normal(0, 0.018, 512) ** 2)) for _ in range(n)]
+
+    assert all(usual.is_louder(energy) for energy in fan(64))  # not known yet
+    assert not any(usual.is_louder(energy) for energy in fan(1000))
+    assert usual.is_louder(2.0 * 512 * 0.018**2)  # a voice 0 dB above it
+    assert not any(usual.is_louder(energy) for energy in fan(100))
+    later = [usual.is_louder(energy * 10) for energy in fan(300)]  # a louder fan
+    assert later[0] and not any(later[200:])
+    assert not usual.is_louder(0.0)
