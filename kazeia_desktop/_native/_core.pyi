@@ -64,6 +64,52 @@ class Sampler:
             history: (m,) int32, the tokens to penalise; those outside [0, n) are left out.
         """
 
+def decode_token(context: int, token: int) -> int:
+    """llama_decode of one token; context and, below, chain, grammar and vocabulary: addresses of llama.cpp's objects,
+    which the caller keeps as long as they are used. Its answer: 0, or what went wrong."""
+
+def last_logits(context: int) -> int:
+    """Where the logits of the last token that was read are, once they are computed; 0: there are none."""
+
+def token_piece(vocabulary: int, token: int, special: bool) -> bytes:
+    """A token's bytes, maybe part of a character; special: also the name of a control token."""
+
+def is_end(vocabulary: int, token: int) -> bool:
+    """Whether the model says with it that it has finished."""
+
+class TokenChooser:
+    """Chooses by llama.cpp's samplers, to which only those of n_tokens are shown that they could choose.
+
+    One thread at a time.
+    """
+
+    def __init__(self, n_tokens: int) -> None: ...
+    def use(self, chain: int, kept: int, window: int) -> None:
+        """From the next token on.
+
+        Args:
+            kept: how many tokens the chain keeps, once penalties have changed the logits of some of the last `window`
+                that were said; 0: any number.
+        """
+
+    def keep_to(self, grammar: int) -> None:
+        """What is chosen from now on keeps to it; 0: to none."""
+
+    def choose(self, logits: NDArray[np.float32]) -> int:
+        """The next token, accepted by chain and grammar, which counts as said; -1 where the grammar leaves none.
+
+        Args:
+            logits: (n_tokens,) float32.
+        Raises:
+            ValueError: another shape, or no chain was given.
+        """
+
+    def restart(self) -> None:
+        """Nothing counts as said."""
+
+    @property
+    def said(self) -> list[int]: ...
+
 Tensor = tuple[str, int, int, NDArray[np.uint8]] | tuple[str, int, int, NDArray[np.uint8], bool]
 
 PACKED_LAYOUT: int

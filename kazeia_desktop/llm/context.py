@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+# isort: off
+from kazeia_desktop._native import _core
 import llama_cpp
+
+# isort: on
 import numpy as np
 
 from kazeia_desktop.errors import InferenceError
@@ -58,8 +62,6 @@ class LlamaContext:
         self._n_tokens = n_tokens
         self._threads = (0, 0)
         self._cancel: CancelToken | None = None
-        self._one = (llama_cpp.llama_token * 1)()
-        self._batch_of_one = llama_cpp.llama_batch_get_one(self._one, 1)
         self.pace = Pace()
         self.tokens: list[int] = []
         self.handle: Any = llama_cpp.llama_init_from_model(model, context_params(model, settings, spot))
@@ -150,12 +152,12 @@ class LlamaContext:
         """
         if self._logits is not None:
             return self._logits
-        pointer = llama_cpp.llama_get_logits_ith(self.handle, -1)
-        if not pointer:
+        address = _core.last_logits(self.handle)
+        if not address:
             raise InferenceError("The model has read nothing that it could answer.")
-        address = ctypes.addressof(pointer.contents)
         if address != self._seen_at:  # numpy takes 40 us to look at memory, between two tokens
-            self._seen_at, self._seen = address, np.ctypeslib.as_array(pointer, shape=(self._n_tokens,))
+            at = (ctypes.c_float * self._n_tokens).from_address(address)
+            self._seen_at, self._seen = address, np.ctypeslib.as_array(at)
         return self._seen
 
     def _move_up(self, shared: int, prompt: Sequence[int]) -> None:
@@ -206,9 +208,8 @@ class LlamaContext:
             self._cancel = cancel  # llama.cpp looks at its flag until another one is given
             llama_cpp.llama_set_abort_callback(self.handle, ABORT, ctypes.cast(cancel.native_flag, ctypes.c_void_p))
         if len(tokens) == 1:
-            self._one[0] = tokens[0]
             began_s = time.perf_counter()
-            code = llama_cpp.llama_decode(self.handle, self._batch_of_one)
+            code = _core.decode_token(self.handle, tokens[0])
             if code == 0:
                 self.pace.took(time.perf_counter() - began_s)
         else:

@@ -1,11 +1,12 @@
 """The tokens of a loaded model."""
 
-import ctypes
-from typing import Any, Final
+from typing import Any
 
+# isort: off
+from kazeia_desktop._native import _core
 import llama_cpp
 
-_USUAL_BYTES: Final = 64  # of one token's text
+# isort: on
 
 
 class Vocabulary:
@@ -36,7 +37,7 @@ class Vocabulary:
 
     def is_end(self, token: int) -> bool:
         """Whether the model says with it that it has finished."""
-        return bool(llama_cpp.llama_vocab_is_eog(self.handle, token))
+        return _core.is_end(self.handle, token)
 
     def tokenize(self, text: str, special: bool) -> list[int]:
         """Tokens of `text`. special: names of control tokens become them; else they stay text."""
@@ -51,13 +52,7 @@ class Vocabulary:
 
     def piece(self, token: int, special: bool = False) -> bytes:
         """A token's bytes, maybe part of a character. special: also the name of a control token."""
-        size = _USUAL_BYTES
-        while True:
-            buffer = ctypes.create_string_buffer(size)
-            n = llama_cpp.llama_token_to_piece(self.handle, token, buffer, size, 0, special)
-            if n >= 0:
-                return buffer.raw[:n]
-            size = -n
+        return _core.token_piece(self.handle, token, special)
 
     def text(self, token: int) -> str:
         """A token as a template writes it, control tokens included; "" for one that there is not."""

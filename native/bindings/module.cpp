@@ -8,6 +8,7 @@
 #include "kazeia/cpu.h"
 #include "kazeia/llama_info.h"
 #include "kazeia/resampler.h"
+#include "llm.h"
 #include "tts.h"
 
 namespace py = pybind11;
@@ -82,5 +83,6 @@ PYBIND11_MODULE(_core, module) {
       .def("flush", &flush)
       .def("reset", &kazeia::Resampler::reset)
       .def_property_readonly("n_taps", &kazeia::Resampler::n_taps);
+  add_llm(module);
   add_tts(module);
 }

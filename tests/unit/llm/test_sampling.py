@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
+from kazeia_desktop._native import _core
 from kazeia_desktop.frames import FloatArray
 from kazeia_desktop.llm.llama import LlamaModel
 from kazeia_desktop.llm.sampling import TokenSampler, differ, make_sampler
@@ -176,11 +177,26 @@ def test_a_grammar_is_kept_to_and_ends_the_reply(model: LlamaModel) -> None:
         assert re.fullmatch(r"\[(chat|mer)(, (chat|mer)){0,2}\]", said), said
 
 
-class _WholeSampler(TokenSampler):
-    """Offers the chain the whole vocabulary."""
+class _WholeVocabulary:
+    """llama.cpp's plain chain, which is offered every token."""
 
-    def _eligible(self, logits: FloatArray) -> None:
-        return None
+    def __init__(self, vocabulary: Vocabulary, settings: LlmSettings) -> None:
+        self._chain = make_sampler(settings, vocabulary)
+        self._candidates = np.zeros(vocabulary.n_tokens, [("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])
+        self._candidates["id"] = np.arange(vocabulary.n_tokens)
+
+    def choose(self, logits: FloatArray) -> int:
+        candidates = self._candidates.copy()
+        candidates["logit"] = logits
+        data = candidates.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data))
+        offered = llama_cpp.llama_token_data_array(data, len(candidates), -1, False)
+        llama_cpp.llama_sampler_apply(self._chain, ctypes.byref(offered))
+        token = int(offered.data[offered.selected].id)
+        llama_cpp.llama_sampler_accept(self._chain, token)
+        return token
+
+    def close(self) -> None:
+        llama_cpp.llama_sampler_free(self._chain)
 
 
 _KEEPING = st.fixed_dictionaries(
@@ -205,16 +221,50 @@ def test_leaving_out_what_cannot_be_chosen_changes_no_choice(
     settings = LlmSettings.model_validate({"min_p": 0.0, "top_p": 0.95, "seed": 11, "dry_allowed_length": 1} | changes)
     some = np.random.Generator(np.random.PCG64(seed))
     vocabulary = cast(Vocabulary, SimpleNamespace(n_tokens=n, handle=model.vocabulary.handle))
-    samplers = [TokenSampler(vocabulary, settings), _WholeSampler(vocabulary, settings)]
+    sampler, whole = TokenSampler(vocabulary, settings), _WholeVocabulary(vocabulary, settings)
     likely = some.integers(0, n, 12)  # said again and again
     try:
         for _ in range(12):
             logits = some.standard_normal(n).astype(np.float32) * 3
             logits[likely] += 12
-            assert samplers[0].choose(logits) == samplers[1].choose(logits)
+            assert sampler.choose(logits) == whole.choose(logits)
     finally:
-        for sampler in samplers:
-            sampler.close()
+        sampler.close()
+        whole.close()
+
+
+def test_settings_that_change_take_what_was_said_along(model: LlamaModel) -> None:
+    vocabulary = cast(Vocabulary, SimpleNamespace(n_tokens=33_000, handle=model.vocabulary.handle))
+    plain = LlmSettings(temperature=0.0, repeat_penalty=1.0)
+    sampler = TokenSampler(vocabulary, plain)
+    logits = np.zeros(33_000, np.float32)
+    logits[[9, 20_000, 31_000]] = 3.0, 2.9, 2.8
+    try:
+        assert [sampler.choose(logits) for _ in range(3)] == [9] * 3
+        sampler.use(plain.model_copy(update={"presence_penalty": 1.0}))
+        assert [sampler.choose(logits) for _ in range(3)] == [20_000, 31_000, 9]
+        sampler.restart()
+        assert sampler.choose(logits) == 9
+    finally:
+        sampler.close()
+
+
+def test_logits_of_another_vocabulary_are_refused(model: LlamaModel) -> None:
+    sampler = TokenSampler(model.vocabulary, LlmSettings())
+    try:
+        for shape in ((model.vocabulary.n_tokens - 1,), (1, model.vocabulary.n_tokens)):
+            with pytest.raises(ValueError, match="logits must have shape"):
+                sampler.choose(np.zeros(shape, np.float32))
+    finally:
+        sampler.close()
+
+
+def test_a_chain_is_wanted() -> None:
+    chooser = _core.TokenChooser(70)
+    with pytest.raises(ValueError, match="chain"):
+        chooser.choose(np.zeros(70, np.float32))
+    with pytest.raises(ValueError, match="chain"):
+        chooser.use(0, 1, 0)
 
 
 def test_figures_that_are_no_numbers_end_in_some_token(model: LlamaModel) -> None:
