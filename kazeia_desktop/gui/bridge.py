@@ -301,6 +301,11 @@ class EngineBridge(QObject):
     def _tell_info(self, engine: Engine) -> None:
         self._post(EngineInfo(engine.voice_name, dict(engine.placement), self._host.half_duplex(self._settings)))
 
+    def _tell_info_again(self) -> None:
+        engine = self._engine
+        if engine is not None:
+            self._tell_info(engine)
+
     # From any thread
 
     def _emit_or_stop(self, event: Event) -> None:
@@ -369,6 +374,7 @@ class EngineBridge(QObject):
                 self.failed.emit(item)
             case ConversationOpened():
                 self.conversation_opened.emit(item)
+                self._slow.do(self._tell_info_again)  # what runs where is seen again
             case TurnsRemoved():
                 self.turns_removed.emit(item)
             case ReplayStarted(turn_id, of):

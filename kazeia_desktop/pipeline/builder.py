@@ -158,7 +158,12 @@ def build(
     """
     store = ModelStore(paths.models_dir, Catalog.load())
     share = CoreShare(os.cpu_count() or 1)
-    placement = {"stt": f"{settings.stt.model}, {settings.stt.precision}, CPU", "llm": "", "tts": ""}
+    placement = {"stt": "", "llm": "", "tts": ""}
+
+    def open_recognizer(changed: Settings) -> SpeechRecognizer:
+        made = make_recognizer(changed, store)
+        placement["stt"] = f"{Path(changed.stt.model).name}, {changed.stt.precision}, CPU"
+        return made
 
     def open_chat(changed: Settings) -> ChatSession:
         chat = make_session(changed, store, paths, lambda told: emit(Notice(told.template, dict(told.values))), share)
@@ -166,7 +171,7 @@ def build(
         return chat.session
 
     makers = Makers(
-        lambda changed: make_recognizer(changed, store),
+        open_recognizer,
         open_chat,
         lambda changed: make_synthesizer(changed, store, paths, share),
         lambda changed: voice_engine(changed, store, paths),
@@ -192,7 +197,7 @@ def build(
         scorer = SileroScorer(store.require_weights(VAD_MODEL))
         detector = SpeechDetector(make_gate(), scorer, settings.vad)
         emit(LoadProgress("stt", 0.1))
-        recognizer = make_recognizer(settings, store)
+        recognizer = open_recognizer(settings)
         opened.append(recognizer.close)
         emit(LoadProgress("llm", 0.4))
         session = open_chat(settings)

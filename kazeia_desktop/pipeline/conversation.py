@@ -396,8 +396,8 @@ class Conversation:
 
     @property
     def placement(self) -> Mapping[str, str]:
-        """Part -> what runs where, as shown to the user."""
-        return self._parts.placement
+        """Part -> what runs where now, as shown to the user."""
+        return {part: self.voice_name if part == "tts" else what for part, what in self._parts.placement.items()}
 
     @property
     def session(self) -> ChatSession:

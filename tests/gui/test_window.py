@@ -471,3 +471,14 @@ def test_another_voice_is_named_when_it_is_there(opened: Opener) -> None:
     one.engine.voice_name = "Kazeia"
     one.engine.emit(VoiceChanged("Kazeia"))
     one.until(lambda: one.window.header.voice.text().endswith("Kazeia"))
+
+
+def test_what_runs_where_is_told_again_with_another_voice_and_where_it_is_seen_again(opened: Opener) -> None:
+    one = opened()
+    welcome = one.window.chat.welcome
+    one.engine.voice_name, one.engine.placement = "Kazeia", {"tts": "Kazeia"}
+    one.engine.emit(VoiceChanged("Kazeia"))
+    one.until(lambda: "Kokoro" not in welcome._detail.text() and "Kazeia" in welcome._detail.text())
+    one.engine.placement = {"llm": "smollm2-135m, CPU"}
+    one.window.new_conversation()
+    one.until(lambda: "smollm2-135m" in welcome._detail.text())

@@ -83,6 +83,7 @@ def test_another_voice_is_loaded_beside_the_one_that_speaks_and_says_the_next_cl
         assert old.spoken == CLAUSES[:1] and voices.made[0].spoken == CLAUSES[1:]
         assert old.closed and not voices.made[0].closed
         assert VoiceChanged(voices.made[0].name) in fake.watcher.events
+        assert fake.conversation.placement.get("tts", voices.made[0].name) == voices.made[0].name
 
 
 def test_where_memory_is_short_the_old_voice_is_closed_first() -> None:
