@@ -7,7 +7,8 @@ the installed libraries: same kernels, same OpenMP, same settings of it, same th
 chooses none; Kazeia's figure holds what a reply takes: the choice by the usual samplers and the text. Both are run in
 turn; the ratio is the median of those of each pair, so that what else the machine does weighs on both.
 
---busy: also beside processes that keep 1 and 2 cores busy, as ratios to the time alone.
+--busy: also beside processes that keep 1 and 2 cores busy, as ratios to the time alone, and llama-bench's own ratios
+in the same run. Kazeia writes with fewer threads meanwhile (llm/pace.py); llama-bench keeps its number.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -186,15 +188,27 @@ def in_turn(program: Path, gguf: Path, options: argparse.Namespace) -> dict[str,
     }
 
 
-def beside(model: LlamaModel, options: argparse.Namespace) -> dict[str, float]:
+def beside(program: Path, model: LlamaModel, options: argparse.Namespace) -> dict[str, object]:
     """How many times the time alone a token takes beside busy cores: medians of `runs` in turn."""
-    found: dict[int, list[float]] = {n: [] for n in (0, *BUSY)}
+    flash = LlmSettings().flash_attention
+    measures: dict[str, Callable[[], float]] = {
+        "kazeia": lambda: ours(model, options.tokens),
+        "llama_bench": lambda: theirs(program, options.model, options.threads, options.tokens, flash),
+    }
+    found: dict[tuple[str, int], list[float]] = {}
     for _ in range(options.runs):
-        for n, times in found.items():
+        for n in (0, *BUSY):
             with Busy(n):
-                times.append(ours(model, options.tokens))
-    ratios = {n: statistics.median(b / a for a, b in zip(found[0], found[n], strict=True)) for n in BUSY}
-    return {"alone_ms": round(statistics.median(found[0]), 3)} | {f"x{n}": round(r, 2) for n, r in ratios.items()}
+                for name, measure in measures.items():
+                    found.setdefault((name, n), []).append(measure())
+    told: dict[str, object] = {}
+    for name in measures:
+        alone = found[name, 0]
+        told[name] = {"alone_ms": round(statistics.median(alone), 3)} | {
+            f"x{n}": round(statistics.median(b / a for a, b in zip(alone, found[name, n], strict=True)), 2)
+            for n in BUSY
+        }
+    return told
 
 
 def main() -> int:
@@ -215,7 +229,7 @@ def main() -> int:
     if options.busy:
         model = opened(options)
         try:
-            record["beside_busy"] = beside(model, options)
+            record["beside_busy"] = beside(program, model, options)
         finally:
             model.close()
     if options.json:

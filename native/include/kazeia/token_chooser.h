@@ -8,7 +8,7 @@
 
 #include "kazeia/likely_tokens.h"
 
-struct llama_sampler;  // llama.cpp's
+struct llama_sampler;  // llama.cpp's. NOLINT(readability-identifier-naming)
 
 namespace kazeia {
 

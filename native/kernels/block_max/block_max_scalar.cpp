@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "block_max/block_max.h"
 
 namespace kazeia::block_max {
@@ -7,7 +9,7 @@ void block_max_scalar(const float* x, std::size_t n_blocks, float* out) {
     float largest = x[0];
     for (std::size_t i = 1; i < kBlock; ++i) {
       // What is no number stays: no comparison with it is true.
-      if (x[i] > largest || x[i] != x[i]) largest = x[i];
+      if (x[i] > largest || std::isnan(x[i])) largest = x[i];
     }
     out[b] = largest;
   }

@@ -1,6 +1,7 @@
 #include "kazeia/likely_tokens.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "block_max/block_max.h"
@@ -13,7 +14,7 @@ bool LikelyTokens::find(const float* logits, std::size_t n, std::size_t count) {
   if (count == 0 || count > n_blocks / 4) return false;
   largest_.resize(n_blocks);
   block_max::function(active_isa())(logits, n_blocks, largest_.data());
-  const auto odd = [](float x) { return x != x; };
+  const auto odd = [](float x) { return std::isnan(x); };
   if (std::any_of(largest_.begin(), largest_.end(), odd)) return false;
   if (std::any_of(logits + n_blocks * kBlock, logits + n, odd)) return false;
 
