@@ -1,5 +1,6 @@
 """What went wrong, inside the window, with the button that helps; and quiet news."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,6 +13,8 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 
 _NOTICE_MS: Final = 20_000
+_COMMAND: Final = re.compile(r"\s*[.:]\s[^.:]*kazeia models get[^.]*\.$")
+"""The sentence that names a command for the terminal: here the button does the same."""
 
 
 class ErrorBanner(QFrame):
@@ -80,6 +83,8 @@ class ErrorBanner(QFrame):
         if error is None:
             return
         told = self._words.told(error.template, error.values)
+        if error.action == "models":
+            told = _COMMAND.sub(".", told)
         self.text.setText(told)
         self.text.setAccessibleName(tr("Error: {text}", text=told))
         labels: Mapping[str, str] = {

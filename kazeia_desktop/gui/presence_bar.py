@@ -29,7 +29,7 @@ from kazeia_desktop.gui.words import Words
 _ICON: Final = 20
 BUSY: Final = (State.THINKING, State.SPEAKING)
 _LOOKS_LIKE: Final = {
-    Use.PAUSE: State.IDLE, Use.TEST: State.LISTENING, Use.RECORD: State.LISTENING, Use.PLAY: State.SPEAKING,
+    Use.PAUSE: State.MUTED, Use.TEST: State.LISTENING, Use.RECORD: State.LISTENING, Use.PLAY: State.SPEAKING,
 }  # fmt: skip
 """Ring and colour while the window itself uses microphone or loudspeaker."""
 

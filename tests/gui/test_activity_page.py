@@ -349,3 +349,22 @@ def test_leaving_nothing_running(opened: Opener) -> None:
     started = time.monotonic()
     one.close()
     assert one.window.ended_in_time and time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("language", ["fr", "en"])
+@pytest.mark.parametrize("width", [1280, 1000, 700])
+def test_no_word_of_the_table_is_cut(opened: Opener, width: int, language: str) -> None:
+    one = opened(values={"appearance.language": language})
+    one.window.resize(width, 900)
+    page = page_of(one)
+    turn(one, 1, first_audio_ms=12_345.0, total_ms=100_000.0)
+    one.until(lambda: page.table.turns.rowCount() > 0)
+    one.settle()
+    table, turns = page.table, page.table.turns
+    metrics = table.fontMetrics()
+    for column in range(turns.columnCount()):
+        room = table.columnWidth(column) - 2 * 8
+        text = str(turns.data(turns.index(0, column)))
+        assert metrics.horizontalAdvance(text) <= room, text
+    total = sum(table.columnWidth(column) for column in range(turns.columnCount()))
+    assert total <= table.viewport().width() or table.horizontalScrollBar().isVisible()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from kazeia_desktop.events import Failed
 from kazeia_desktop.gui.column_scroll import ColumnScroll
 from kazeia_desktop.gui.header import _Menu
 from kazeia_desktop.gui.pages.registry import PAGES
@@ -105,3 +106,28 @@ def test_the_window_writes_in_no_script_that_a_latin_font_lacks() -> None:
     foreign = re.compile(r"[^\x00-\u024f\u2000-\u206f\u20ac\u2212]")
     for file in GUI.rglob("*.py"):
         assert not foreign.findall(file.read_text("utf-8")), file
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "told"),
+    [
+        (
+            "The model {name} is not complete: {file} is missing. Run `kazeia models get {name}`.",
+            {"name": "whisper-base", "file": "model.bin"},
+            "Le modèle whisper-base est incomplet\u202f: model.bin manque.",
+        ),
+        (
+            "The file {file} is missing: run `kazeia models get {name}`.",
+            {"name": "whisper-base", "file": "model.bin"},
+            "Le fichier model.bin manque.",
+        ),
+    ],
+)
+def test_the_banner_names_no_command_where_its_button_does_the_same(
+    opened: Opener, template: str, values: dict[str, object], told: str
+) -> None:
+    one = opened()
+    one.engine.emit(Failed(template, values, "models", fatal=False))
+    one.until(one.window.banner.isVisible)
+    assert one.window.banner.text.text() == told
+    assert one.window.banner.action.text() == "Télécharger les modèles"

@@ -3,21 +3,21 @@
 from datetime import datetime
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from kazeia_desktop.gui.activity.figures import STAGES
 from kazeia_desktop.gui.activity.record import Activity, TurnFigures
 from kazeia_desktop.gui.activity.stage_times import stage_word
 from kazeia_desktop.gui.states import capital
-from kazeia_desktop.gui.theme import TOUCH_PX
+from kazeia_desktop.gui.theme import GRID, SMALL_PX, TOUCH_PX
 from kazeia_desktop.gui.words import Words
 
 SHOWN: Final = 50
 _FIXED: Final = 3  # time, kind, outcome
 _ROWS_SEEN: Final = 6
-_HEAD_PX: Final = 56  # two lines
-_COLUMN_PX: Final = 116
+_PADDING_PX: Final = 2 * GRID + 4
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX: Final = QModelIndex()
 
@@ -109,21 +109,47 @@ class TurnTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        header.setFixedHeight(_HEAD_PX)
-        header.setDefaultSectionSize(_COLUMN_PX)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self._row_px = 0
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.turns.modelReset.connect(self._fit)
         self.set_narrow(False)
 
     def set_narrow(self, narrow: bool) -> None:
-        """Rows that a finger meets, and columns that keep their width where there is little room."""
-        height = TOUCH_PX if narrow else 32
-        self.verticalHeader().setDefaultSectionSize(height)
-        mode = QHeaderView.ResizeMode.Fixed if narrow else QHeaderView.ResizeMode.Stretch
-        self.horizontalHeader().setSectionResizeMode(mode)
-        if narrow:
-            for column in range(self.turns.columnCount()):
-                self.setColumnWidth(column, _COLUMN_PX)
-        self.setFixedHeight(_HEAD_PX + _ROWS_SEEN * height + 16 * narrow + 2)
+        """Rows that a finger meets."""
+        self._row_px = TOUCH_PX if narrow else 32
+        self.verticalHeader().setDefaultSectionSize(self._row_px)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Columns as wide as their longest word; room that is left is shared, where there is too little one scrolls.
+
+        The heads wrap, and are as high as the highest.
+        """
+        turns, header = self.turns, self.horizontalHeader()
+        small = QFont(self.font())
+        small.setPixelSize(SMALL_PX)
+        heads, cells = QFontMetrics(small), self.fontMetrics()
+        titles = [str(turns.headerData(column, Qt.Orientation.Horizontal)) for column in range(turns.columnCount())]
+        widths = []
+        for column, title in enumerate(titles):
+            texts = [str(turns.data(turns.index(row, column))) for row in range(turns.rowCount())]
+            words = [heads.horizontalAdvance(word) for word in title.split()]
+            widths.append(max([0, *words, *map(cells.horizontalAdvance, texts)]) + _PADDING_PX)
+        spare = max(0, self.viewport().width() - sum(widths)) // max(1, len(widths))
+        height = 0
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width + spare)
+            room = QRect(0, 0, width + spare - _PADDING_PX, 1000)
+            height = max(height, heads.boundingRect(room, Qt.TextFlag.TextWordWrap, titles[column]).height())
+        header.setFixedHeight(height + _PADDING_PX)
+        scrolls = sum(widths) > self.viewport().width()
+        bar = self.horizontalScrollBar().sizeHint().height() if scrolls else 0
+        self.setFixedHeight(height + _PADDING_PX + _ROWS_SEEN * self._row_px + bar + 2)
 
     def retranslate(self) -> None:
         tr = self._words.tr

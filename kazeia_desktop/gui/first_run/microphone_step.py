@@ -13,6 +13,7 @@ from kazeia_desktop.gui.jobs import Report
 from kazeia_desktop.gui.level_bar import LevelBar
 from kazeia_desktop.gui.pages.page import PageContext
 from kazeia_desktop.gui.quiet_microphone import Use
+from kazeia_desktop.gui.shortcuts import keys_text
 from kazeia_desktop.gui.sound_job import SoundJob
 from kazeia_desktop.gui.theme import Tokens
 from kazeia_desktop.gui.voices.device_choice import DeviceChoice
@@ -69,6 +70,7 @@ class MicrophoneStep(Step):
 
     def enter(self) -> None:
         self.device.look_up()
+        self.retranslate()  # the key may be another now
         self._start()
 
     def leave(self) -> None:
@@ -123,7 +125,12 @@ class MicrophoneStep(Step):
     def retranslate(self) -> None:
         tr = self.context.words.tr
         self.title.setText(tr("Your microphone"))
-        self.text.setText(tr("Kazeia listens to it while its window is open, unless you switch it off (Ctrl+M)."))
+        keys = keys_text(self.context.settings().shortcuts.mute, self.context.words)
+        self.text.setText(
+            tr("Kazeia listens to it while its window is open, unless you switch it off ({keys}).", keys=keys)
+            if keys
+            else tr("Kazeia listens to it while its window is open, unless you switch it off.")
+        )
         self.retry.setText(tr("Try again"))
         self.level.setAccessibleName(tr("Sound level"))
         self.device.take()

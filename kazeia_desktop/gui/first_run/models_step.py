@@ -181,7 +181,16 @@ class ModelsStep(Step):
             if name == "starter"
             else tr("Understands and answers much better. For a machine with 8 GB of memory or more.")
         )
-        say(card.detail, "\n".join((what, " · ".join((size, *models.licences)), ", ".join(models.titles))))
+        say(
+            card.detail,
+            "\n".join(
+                (
+                    what,
+                    " · ".join((size, *models.licences)),
+                    " · ".join(told.title(one, words) for one in models.titles),
+                )
+            ),
+        )
         tasks = self._tasks(name)
         failed = next((task for task in tasks if task.phase is Phase.FAILED), None)
         going = any(task.phase in (Phase.WAITING, Phase.RUNNING) for task in tasks)

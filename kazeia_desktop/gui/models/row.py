@@ -154,7 +154,8 @@ class ModelRow(Card):
 
     def retranslate(self) -> None:
         tr, item, task = self.words.tr, self.item, self.task
-        self.title.setText(item.title if item is not None else task.title if task is not None else self.key)
+        title = item.title if item is not None else task.title if task is not None else self.key
+        self.title.setText(told.title(title, self.words))
         say(self.badge, self._badge())
         say(self.detail, self._details())
         say(self.message, self._problem())

@@ -12,6 +12,15 @@ def size(count: int, words: Words) -> str:
     return words.tr("{size} MB", size=max(1, round(count / 1e6)) if count else 0)
 
 
+def title(name: str, words: Words) -> str:
+    """A model's title; what it says in words, in the language of the window."""
+    for part, told in (
+        (", multilingual", words.tr(", multilingual")), ("(English, very small)", words.tr("(English, very small)")),
+    ):  # fmt: skip
+        name = name.replace(part, told)
+    return name
+
+
 def duration(seconds: float, words: Words) -> str:
     """Seconds, minutes or hours, roughly."""
     if seconds < 90:
