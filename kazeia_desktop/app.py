@@ -25,6 +25,7 @@ from kazeia_desktop.gui.engine import Choice, Engine, Host
 from kazeia_desktop.gui.instance import InstanceServer
 from kazeia_desktop.gui.main_window import MainWindow
 from kazeia_desktop.gui.motion import system_reduces_motion
+from kazeia_desktop.gui.pages.registry import PAGES
 from kazeia_desktop.gui.qt_words import QtWords
 from kazeia_desktop.gui.words import resolve_language
 from kazeia_desktop.paths import Paths
@@ -97,6 +98,7 @@ def _run(paths: Paths, instance: SingleInstance, background: bool) -> int:
     bridge = EngineBridge(host(paths, store), settings)
     _spare_collections(bridge)
     window = MainWindow(bridge, settings, paths)
+    _import_pages(bridge, window)
     window.ended.connect(app.quit)
     window.language_changed.connect(qt_words.use)
     server = InstanceServer(instance, window.desktop.serve, app)
@@ -282,6 +284,21 @@ def _spare_collections(bridge: EngineBridge) -> None:
             bridge.state_changed.disconnect(loaded)
             gc.freeze()
             gc.enable()
+
+    bridge.state_changed.connect(loaded)
+
+
+def _import_pages(bridge: EngineBridge, window: MainWindow) -> None:
+    """As soon as nothing is loaded any more, so that the first look at a page waits for its widgets only."""
+
+    def load(*_: object) -> None:
+        for page in PAGES:
+            page.load()
+
+    def loaded(state: State) -> None:
+        if state is not State.LOADING:
+            bridge.state_changed.disconnect(loaded)
+            window.jobs.run("import-pages", load)
 
     bridge.state_changed.connect(loaded)
 

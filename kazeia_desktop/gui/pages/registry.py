@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 
 from kazeia_desktop.gui.pages.page import Page, PageContext
@@ -16,6 +17,10 @@ class Entry:
     name: str
     title: Callable[[Words], str]
     make: Callable[[PageContext, Tokens], Page]
+
+    def load(self) -> None:
+        """Import it, from any thread."""
+        import_module(f"kazeia_desktop.gui.pages.{self.name.replace('-', '_')}_page")
 
 
 def _activity(context: PageContext, tokens: Tokens) -> Page:
