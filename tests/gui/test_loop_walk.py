@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_every_page_at_first_sight_and_again(one: Opened) -> None:
     walk = Walk(one)
     for again in ("", " again"):
         for page in PAGES:
-            walk.step(f"{page.name}{again}", lambda name=page.name: one.window.show_page(name), 400)
+            walk.step(f"{page.name}{again}", partial(one.window.show_page, page.name), 400)
     walk.step("conversation", one.window.show_conversation)
     walk.check()
 
@@ -68,14 +69,14 @@ def test_settings_their_sections_and_their_search(one: Opened) -> None:
     walk.step("opened", lambda: one.window.show_settings(True), 50)
     one.until(lambda: panel.complete)
     for section in SECTION_TITLES:
-        walk.step(section, lambda name=section: panel.show_section(name))
+        walk.step(section, partial(panel.show_section, section))
     for text in ("v", "vo", "voix", "", "zzz", ""):
-        walk.step(f"search {text!r}", lambda text=text: panel.search.setText(text))
+        walk.step(f"search {text!r}", partial(panel.search.setText, text))
     walk.step("shut", lambda: one.window.show_settings(False), 300)
     walk.step("opened again", lambda: one.window.show_settings(True), 300)
     for language in ("en", "fr"):
         settings = with_value(one.window._settings, "appearance.language", language)
-        walk.step(f"in {language}", lambda settings=settings: one.window.apply(settings))
+        walk.step(f"in {language}", partial(one.window.apply, settings))
     walk.check()
 
 
@@ -108,16 +109,19 @@ def test_five_thousand_messages(one: Opened) -> None:
     walk.step("opened", lambda: one.engine.emit(ConversationOpened(1, "Des crêpes", said)), 400)
     assert one.window.transcript.rowCount() == 5000
     bar = one.window.chat.verticalScrollBar()
+
+    def scroll(part: float) -> None:
+        bar.setValue(round(part * bar.maximum()))
+
     for part in (0.0, 0.5, 1.0):
-        walk.step(f"at {part}", lambda part=part: bar.setValue(round(part * bar.maximum())))
-    walk.step(
-        "found", lambda: (one.window.messages.find.open_bar(), one.window.messages.find.field.setText("œufs")), 400
-    )
+        walk.step(f"at {part}", partial(scroll, part))
+    walk.step("find", one.window.messages.find.open_bar)
+    walk.step("found", partial(one.window.messages.find.field.setText, "œufs"), 400)
     for width in (1200, 900, 640, 1280):
-        walk.step(f"width {width}", lambda width=width: one.window.resize(width, 760), 250)
+        walk.step(f"width {width}", partial(one.window.resize, width, 760), 250)
     for theme in ("dark", "light", "contrast"):
         settings = with_value(one.window._settings, "appearance.theme", theme)
-        walk.step(theme, lambda settings=settings: one.window.apply(settings), 250)
+        walk.step(theme, partial(one.window.apply, settings), 250)
     walk.check()
 
 
@@ -135,7 +139,7 @@ def test_a_thread_that_computes_in_python_does_not_keep_the_window(one: Opened) 
     try:
         one.bot.wait(100)
         for name in ("activity", "voices"):
-            walk.step(name, lambda name=name: one.window.show_page(name), 300)
+            walk.step(name, partial(one.window.show_page, name), 300)
     finally:
         job.cancel()
         sys.setswitchinterval(before)
