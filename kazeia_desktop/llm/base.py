@@ -60,6 +60,19 @@ class ChatSession(Protocol):
         """
         ...
 
+    def read_ahead(self, user_text: str, cancel: CancelToken) -> None:
+        """Read what the user has probably finished saying: a `reply` to it then waits for its first token only.
+
+        Nothing is remembered of it, and nothing lost when he goes on. Not done where the oldest turns would have to
+        be dropped for it.
+
+        Args:
+            cancel: to be set when he goes on; what was read until then stays read.
+        Raises:
+            InferenceError: the model failed, or the text is too long.
+        """
+        ...
+
     def regenerate(self, cancel: CancelToken) -> Iterator[str]:
         """Answer the last question once more, as `reply` does; nothing when there is none."""
         ...

@@ -14,7 +14,7 @@ from kazeia_desktop.llm.asides import Asides
 from kazeia_desktop.llm.base import Message, ReplyStats
 from kazeia_desktop.llm.context import PutAway, common_length
 from kazeia_desktop.llm.llama import LlamaModel
-from kazeia_desktop.llm.prompt import PromptWriter
+from kazeia_desktop.llm.prompt import Prompt, PromptWriter
 from kazeia_desktop.llm.prompts import EXAMPLES, system_prompt
 from kazeia_desktop.llm.reminders import reminder
 from kazeia_desktop.llm.session_state import joined, packed, unpacked
@@ -76,6 +76,16 @@ class LlamaChatSession:
         message = Message("user", unicodedata.normalize("NFC", user_text).strip(), note=note.strip())
         return self._replies(message, None, cancel)
 
+    def read_ahead(self, user_text: str, cancel: CancelToken) -> None:
+        """See ChatSession."""
+        with self._lock:
+            self._settle()
+            if self._model.closed:
+                return
+            _, prompt = self._asked(Message("user", unicodedata.normalize("NFC", user_text).strip()), None)
+            if not prompt.n_dropped:
+                self._model.prefill(prompt.tokens, cancel)
+
     def regenerate(self, cancel: CancelToken) -> Iterator[str]:
         """See ChatSession."""
         with self._lock:
@@ -113,6 +123,17 @@ class LlamaChatSession:
     def _begin(self, message: Message, at: int | None, cancel: CancelToken, called_s: float) -> Answer:
         if self._model.closed:
             raise InferenceError("The model is closed.")
+        kept, prompt = self._asked(message, at)
+        self._history = kept[prompt.n_dropped :]
+        n_turns, self._forgotten = self._forgotten + prompt.n_dropped // 2, 0
+        self._answer = Answer(
+            prompt.tokens, prompt.opening, cancel, called_s, n_turns, self._settings.max_reply_tokens, prompt.thought
+        )
+        self._stats = self._answer.stats()
+        return self._answer
+
+    def _asked(self, message: Message, at: int | None) -> tuple[list[Message], Prompt]:
+        """The history up to `at` with the question, and what the model reads of them."""
         kept = self._history[:at]
         if kept and not kept[-1].text:
             del kept[-2:]  # stopped before a word: the question was withdrawn
@@ -121,13 +142,7 @@ class LlamaChatSession:
         kept.append(message)
         settings = self._settings
         prompt = self._prompts.fit(self.system, kept, settings.max_reply_tokens, settings.thinking, self._examples)
-        self._history = kept[prompt.n_dropped :]
-        n_turns, self._forgotten = self._forgotten + prompt.n_dropped // 2, 0
-        self._answer = Answer(
-            prompt.tokens, prompt.opening, cancel, called_s, n_turns, self._settings.max_reply_tokens, prompt.thought
-        )
-        self._stats = self._answer.stats()
-        return self._answer
+        return kept, prompt
 
     def _next(self, answer: Answer) -> str | None:
         """Compute one more token; its text, or None at the end."""

@@ -19,6 +19,7 @@ from kazeia_desktop.pipeline.items import (
     Hearing,
     PartT,
     Prompt,
+    ReadAhead,
     Reload,
     Said,
     Saying,
@@ -107,6 +108,8 @@ class RecognizeStage:
             text = transcript.text.strip()
             if text and not draft.cancel.is_set() and not self._is_echo(draft.samples, draft.speech_end_s, text):
                 self._desk.emit(UserPartial(text))
+                if draft.paused and not len(self._prompts):
+                    self._prompts.put(ReadAhead(text, draft.cancel))
         draft.done = True
 
     def _recognize(self, turn: Turn, said: Said) -> None:
@@ -184,6 +187,8 @@ class ReplyStage:
                 elif isinstance(item, Amend):
                     if item.turn_id == self._answered:
                         self._amend(item.heard)
+                elif isinstance(item, ReadAhead):
+                    self._read_ahead(item)
                 elif isinstance(item, WithSession):
                     self._do(item)
                 elif isinstance(item, Forget):
@@ -228,6 +233,16 @@ class ReplyStage:
         if not heard:  # the question goes on, or was withdrawn
             self._ledger.drop(self._answered, self._answered)
             self._take_back()
+
+    def _read_ahead(self, item: ReadAhead) -> None:
+        if item.cancel.is_set():
+            return
+        try:
+            if self._memory is not None:
+                self._memory.before_reply(self.session)
+            self.session.read_ahead(item.text, item.cancel)
+        except KazeiaError as error:  # told when it is asked
+            _log.debug("ahead: %s", error)
 
     def _take_back(self) -> None:
         """What a tool did in the last turn."""

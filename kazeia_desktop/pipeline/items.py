@@ -19,13 +19,15 @@ class Draft:
     """What is being said, to be recognised before it has ended: shown as it is heard, and taken for the whole where
     only silence follows.
 
-    samples, speech_end_s: as in Utterance. cancel: nobody wants it any more.
+    samples, speech_end_s: as in Utterance. paused: the speaker has paused, and has probably finished.
+    cancel: nobody wants it any more.
     done: the recogniser has been through with it. transcript: None where it was cancelled or failed; took_ms: how long
     that took. Written by the recogniser's thread.
     """
 
     samples: FloatArray
     speech_end_s: float
+    paused: bool
     cancel: CancelToken = field(default_factory=CancelToken)
     done: bool = False
     transcript: Transcript | None = None
@@ -50,6 +52,14 @@ class Prompt:
     turn_id: int
     text: str
     replaces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAhead:
+    """What the user has probably finished saying. cancel: he goes on."""
+
+    text: str
+    cancel: CancelToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,7 @@ class Look:
 Hearing: TypeAlias = Draft | Said | Reload[SpeechRecognizer]
 """What the recogniser's thread is given."""
 
-Work: TypeAlias = Prompt | Amend | Forget | WithSession | Reload[ChatSession]
+Work: TypeAlias = Prompt | ReadAhead | Amend | Forget | WithSession | Reload[ChatSession]
 """What the language model's thread is given."""
 
 Saying: TypeAlias = Clause | Replay | Look | Reload[SpeechSynthesizer]

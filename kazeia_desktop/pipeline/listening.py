@@ -145,7 +145,7 @@ class ListenStage:
         if len(self._utterances):  # the recogniser is busy, or being loaded anew
             return
         self._drafted_s = now_s
-        self._draft = Draft(self._with_carried(so_far.samples), so_far.speech_end_s)
+        self._draft = Draft(self._with_carried(so_far.samples), so_far.speech_end_s, so_far.paused)
         self._utterances.put(self._draft)
 
     def _has_rested(self, draft: Draft, now_s: float) -> bool:

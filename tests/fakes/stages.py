@@ -137,6 +137,7 @@ class FakeSession:
         self.rests = 0
         self.rested = threading.Event()
         self.rests_long = False
+        self.ahead: list[str] = []  # what was read before it was asked
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
         said = ""
@@ -152,6 +153,11 @@ class FakeSession:
             said += piece
             self.said[-1] = (user_text, said)
             yield piece
+
+    def read_ahead(self, user_text: str, cancel: CancelToken) -> None:
+        self.ahead.append(user_text)
+        if self.error is not None:
+            raise self.error
 
     def apply_facts(self, text: str) -> None: ...
 

@@ -141,3 +141,38 @@ def test_our_own_voice_is_no_caption() -> None:
         fake.source.silence(1.0)
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="echo")
         assert not fake.watcher.seen(UserPartial)
+
+
+def test_what_is_probably_whole_is_read_before_it_is_asked() -> None:
+    with FakeConversation(["Quelle heure", "Quelle heure est-il ?"], instant=True) as fake:
+        fake.source.say(0.4)
+        fake.source.silence(0.3)
+        until(lambda: fake.session.ahead == ["Quelle heure"], "it was read")
+        assert fake.session.said == []  # and not remembered
+        fake.source.say(0.4)
+        fake.source.silence(0.3)
+        until(lambda: fake.session.ahead[1:] == ["Quelle heure est-il ?"], "the whole was read")
+        fake.source.silence(0.5)
+        assert fake.watcher.wait_for(TurnEnded, reason="done")
+        assert [said for said, _ in fake.session.said] == ["Quelle heure est-il ?"]
+
+
+def test_a_caption_is_not_read_ahead() -> None:
+    with FakeConversation(["Un", "Un deux"], instant=True) as fake:
+        fake.source.say(1.1)
+        assert fake.watcher.wait_for(UserPartial, text="Un")
+        fake.source.silence(1.0)
+        assert fake.watcher.wait_for(TurnEnded, reason="done")
+        assert fake.session.ahead == ["Un deux"]
+
+
+def test_a_fault_while_reading_ahead_is_told_when_it_is_asked() -> None:
+    with FakeConversation(instant=True) as fake:
+        fake.session.error = InferenceError("The model failed.")
+        fake.source.say(0.4)
+        fake.source.silence(0.3)
+        until(lambda: len(fake.session.ahead) == 1, "it was tried")
+        assert not fake.watcher.seen(Failed)
+        fake.source.silence(0.5)
+        assert fake.watcher.wait_for(Failed)
+        assert fake.watcher.wait_for(TurnEnded, reason="error")

@@ -73,6 +73,7 @@ def test_the_text_is_that_of_a_full_reading(
     n_compared = n_dropped = n_read = n_whole = 0
     for _ in range(40):
         act = rng.choice(["ask", "ask", "ask", "stop", "abort", "heard", "unheard", "edit", "again", "aside", "leave"])
+        act = rng.choice([act, act, "ahead", "ahead cut", "ahead and ask"])
         history = session.history
         users = [i for i, m in enumerate(history) if m.role == "user"]
         if act == "ask":
@@ -103,6 +104,20 @@ def test_the_text_is_that_of_a_full_reading(
         elif act == "aside":
             session.aside([session.system, *history, Message("user", sentence(rng, 3))], CancelToken(), 8)
             continue
+        elif act == "ahead":  # of something else than what is asked then
+            session.read_ahead(sentence(rng, rng.choice([2, 30])), CancelToken())
+            continue
+        elif act == "ahead cut":
+            stop = _AfterNodes(rng.choice([1, 20, 150]))
+            with monkeypatch.context() as patch:
+                patch.setattr(context_module, "ABORT", stop.callback)
+                session.read_ahead(sentence(rng, 30), stop.cancel)
+            continue
+        elif act == "ahead and ask":
+            asked = sentence(rng, rng.choice([3, 40]))
+            session.read_ahead(asked, CancelToken())
+            said = ask(session, asked)
+            assert session.stats.dropped_turns or session.stats.prefilled_tokens <= 1
         elif act == "leave":
             reply = session.reply(sentence(rng, 2), CancelToken())
             next(reply, None)
