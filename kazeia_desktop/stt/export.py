@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kazeia_desktop.errors import ModelError, ModelIncompatibleError
+from kazeia_desktop.runtime.leftovers import remove_leftovers
 from kazeia_desktop.stt import stamp
 from kazeia_desktop.stt.ctranslate2_file import WhisperWeights
 
@@ -49,6 +50,7 @@ def ensure_graphs(model_dir: Path, precision: str, progress: Callable[[str], Non
 
     weights = WhisperWeights(model_dir)
     _log.info("writing Whisper's graphs for %s, %s", model_dir.name, precision)
+    remove_leftovers(model_dir, ".onnx-*")
     try:
         with tempfile.TemporaryDirectory(dir=model_dir, prefix=".onnx-") as folder:
             work = Path(folder)

@@ -1,5 +1,6 @@
 """A directory or a file that is made whole or not at all, and how far it is."""
 
+import glob
 import shutil
 import tempfile
 import time
@@ -10,6 +11,7 @@ from typing import Final
 
 from kazeia_desktop.errors import ModelError
 from kazeia_desktop.models.fetch import MARGIN_BYTES, Progress, ProgressCallback
+from kazeia_desktop.runtime.leftovers import remove_leftovers
 
 _REPORT_S: Final = 0.2
 
@@ -35,6 +37,7 @@ def staged(
     _check_target(target, replaces)
     temporary: Path | None = None
     try:
+        remove_leftovers(target.parent, f".{glob.escape(target.name)}.new-*")
         _make_room(target.parent, needed_bytes, free_bytes)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
         yield temporary
@@ -65,6 +68,7 @@ def staged_file(
     _check_file(target, force)
     folder: Path | None = None
     try:
+        remove_leftovers(target.parent, f".{glob.escape(target.name)}.new-*")
         _make_room(target.parent, needed_bytes, free_bytes)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
         yield folder / target.name

@@ -195,3 +195,11 @@ def test_a_missing_model_and_an_unknown_precision_are_told(model: Path) -> None:
     (model / "model.bin").unlink()
     with pytest.raises(ModelMissingError, match=r"model\.bin"):
         ensure_graphs(model, "float32")
+
+
+def test_what_a_killed_process_left_goes_with_the_next_export(model: Path) -> None:
+    left = model / ".onnx-abc"
+    left.mkdir()
+    os.utime(left, (0, 0))
+    ensure_graphs(model, "mixed")
+    assert not left.exists()
