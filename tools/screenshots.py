@@ -239,7 +239,7 @@ def scene_listening(window, host, let, shot) -> None:  # noqa: ANN001
 
 
 def scene_hearing(window, host, let, shot) -> None:  # noqa: ANN001
-    from kazeia_desktop.events import Level, State, StateChanged
+    from kazeia_desktop.events import Level, State, StateChanged, UserPartial
 
     _begin(window, host, let)
     question, answer = _texts(shot)
@@ -247,6 +247,9 @@ def scene_hearing(window, host, let, shot) -> None:  # noqa: ANN001
     host.engine.emit(StateChanged(State.HEARING))
     let(0.1)
     host.engine.emit(Level(0.12))
+    host.engine.emit(
+        UserPartial({"fr": "Et demain, est-ce que je dois", "en": "And tomorrow, do I have to"}[shot.language])
+    )
 
 
 def scene_thinking(window, host, let, shot) -> None:  # noqa: ANN001
