@@ -11,13 +11,14 @@ from kazeia_desktop.gui.activity.figures import STAGES
 from kazeia_desktop.gui.activity.record import Activity, TurnFigures
 from kazeia_desktop.gui.activity.stage_times import stage_word
 from kazeia_desktop.gui.states import capital
-from kazeia_desktop.gui.theme import GRID, SMALL_PX, TOUCH_PX
+from kazeia_desktop.gui.theme import BODY_PX, GRID, SMALL_PX, TOUCH_PX
 from kazeia_desktop.gui.words import Words
 
 SHOWN: Final = 50
 _FIXED: Final = 3  # time, kind, outcome
 _ROWS_SEEN: Final = 6
-_PADDING_PX: Final = 2 * GRID + 4
+_PADDING_PX: Final = 3 * GRID
+"""One unit to both sides, and what the style adds around a text."""
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX: Final = QModelIndex()
 
@@ -91,6 +92,12 @@ class TurnModel(QAbstractTableModel):
         return fixed[section] if section < _FIXED else capital(stage_word(STAGES[section - _FIXED], self._words))
 
 
+def _metrics(font: QFont, px: int) -> QFontMetrics:
+    sized = QFont(font)
+    sized.setPixelSize(px)
+    return QFontMetrics(sized)
+
+
 class TurnTable(QTableView):
     """Shows a `TurnModel`. Tab leaves it; the arrows move in it."""
 
@@ -131,15 +138,14 @@ class TurnTable(QTableView):
         The heads wrap, and are as high as the highest.
         """
         turns, header = self.turns, self.horizontalHeader()
-        small = QFont(self.font())
-        small.setPixelSize(SMALL_PX)
-        heads, cells = QFontMetrics(small), self.fontMetrics()
+        heads, cells = (_metrics(self.font(), px) for px in (SMALL_PX, BODY_PX))  # as in the style sheet
         titles = [str(turns.headerData(column, Qt.Orientation.Horizontal)) for column in range(turns.columnCount())]
         widths = []
         for column, title in enumerate(titles):
             texts = [str(turns.data(turns.index(row, column))) for row in range(turns.rowCount())]
             words = [heads.horizontalAdvance(word) for word in title.split()]
-            widths.append(max([0, *words, *map(cells.horizontalAdvance, texts)]) + _PADDING_PX)
+            longest = max([0, *words, *map(cells.horizontalAdvance, texts)]) + _PADDING_PX
+            widths.append(max(longest, self.sizeHintForColumn(column)))
         spare = max(0, self.viewport().width() - sum(widths)) // max(1, len(widths))
         height = 0
         for column, width in enumerate(widths):
