@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from kazeia_desktop.audio.wav import write_wav  # noqa: E402
 from kazeia_desktop.paths import Paths  # noqa: E402
-from tests.device.virtual_audio import virtual_audio  # noqa: E402
+from tests.device.virtual_audio import VirtualAudio, virtual_audio  # noqa: E402
 
 SETTLE_S = 8.0
 """After the start the voice may still find out how fast it is."""
@@ -55,7 +55,7 @@ def main() -> int:
                         file = Path(home) / "noise.wav"
                         samples = np.random.default_rng(0).normal(0, 10 ** (level_db / 20), 48_000 * 60)
                         write_wav(file, samples.astype(np.float32), 48_000)
-                        noise = audio.play(file)
+                        noise = play(audio, file)
                         time.sleep(1)
                     measure(window.pid, options.seconds, name)
                     if noise is not None:
@@ -82,6 +82,13 @@ class Told(app.MainWindow):
 app.MainWindow = Told
 sys.exit(app.main())
 """
+
+
+def play(audio: VirtualAudio, file: Path) -> "subprocess.Popen[bytes]":
+    """In large pieces: with small ones the sound server would wake everybody who listens a hundred times a second."""
+    return subprocess.Popen(
+        ["paplay", "--latency-msec=1000", "--device=mic_in", str(file)], env=dict(audio.environment)
+    )
 
 
 def measure(pid: int, seconds: float, name: str) -> None:
