@@ -662,16 +662,16 @@ def scene_voice_add(window, host, let, shot) -> None:  # noqa: ANN001
     page.add_button.click()
     let(0.3)
     if shot.theme == "dark":
-        from kazeia_desktop.audio.recorder import Heard
-        from kazeia_desktop.runtime.cancel import CancelToken
+        from kazeia_desktop.audio import recorder
 
-        part = page.add.record
-        part._job = host  # as if it recorded
-        part._finish = CancelToken()
-        part._progressed(Heard("Micro", 7.4, 0.08, 0.6, False))
-        part._job = None
-        part._give_back = lambda: None
-        part.level.show()
+        def record(device, longest_s, finish, cancel, report) -> None:  # noqa: ANN001
+            while not cancel.wait(0.02):
+                report(recorder.Heard("Micro", 7.4, 0.08, 0.6, False))
+            cancel.raise_if_set()
+
+        recorder.record = record
+        page.add.record.start()
+        let(0.3)
     else:
         page.add._taken(work.judge(voice_like(9.4), "enregistrement.flac"))
         page.add.name.setText("voix-claire")

@@ -104,6 +104,7 @@ class MainWindow(QMainWindow):
         self.panel.use(self._context)
         QuietMicrophone.of(self._context).changed.connect(self.presence.set_use)
         self.desktop = Desktop(self, bridge, self.jobs, words, self._paths, lambda: self._settings)
+        QuietMicrophone.of(self._context).changed.connect(self.desktop.tray.set_use)
         self._teller = Teller(
             self, bridge, self.transcript, self.chat, self.presence, self.header, self.banner, self.notice, words
         )

@@ -22,7 +22,7 @@ from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.level_meter import LevelMeter, Waveform
 from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.shortcuts import Shortcuts
-from kazeia_desktop.gui.states import state_word, use_word
+from kazeia_desktop.gui.states import UNUSED, state_word, use_word
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, state_color
 from kazeia_desktop.gui.words import Words
 
@@ -264,7 +264,7 @@ class PresenceBar(QWidget):
 
     def _show_state(self) -> None:
         tr, tokens, state = self._words.tr, self._tokens, self._state
-        use = self._use if state in (State.IDLE, State.LISTENING, State.MUTED) else None
+        use = self._use if state in UNUSED else None
         seen = state if use is None else _LOOKS_LIKE[use]
         self.meter.set_state(seen)
         color = state_color(tokens, seen)

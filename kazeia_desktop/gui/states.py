@@ -1,8 +1,13 @@
 """What each state is called; its colour is in `theme`, its icon is `resources/state-<name>.svg`."""
 
+from typing import Final
+
 from kazeia_desktop.events import State
 from kazeia_desktop.gui.quiet_microphone import Use
 from kazeia_desktop.gui.words import Words
+
+UNUSED: Final = (State.IDLE, State.LISTENING, State.MUTED)
+"""In these the window may use microphone and loudspeaker itself, and then says so."""
 
 
 def state_word(state: State, words: Words) -> str:

@@ -6,6 +6,7 @@ a contrast of at least 4.5 on the surfaces that it stands on, every line of a co
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt
@@ -27,6 +28,7 @@ NARROW_PX: Final = 900
 PAGE_PX: Final = 880
 """Width of what every page shows, in the middle of the window: longer lines are not read with ease."""
 TEXT_COLUMNS: Final = 72
+_RESOURCES: Final = Path(__file__).parent / "resources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     inner = height - 2  # the border is inside
     chip = TOUCH_PX - 2 if touch else 22
     on_user = "#062B27" if t.dark else "#FFFFFF"
+    check = _RESOURCES.joinpath(f"check-on-{'dark' if t.dark else 'light'}.svg").as_posix()
     user_edge = t.user_ground if t.user_ground != t.ground else t.user  # in high contrast its ground is no other
     return f"""
     QWidget {{ color: {t.text}; font-size: {BODY_PX}px; }}
@@ -220,6 +223,12 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}
     QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent; }}
     QCheckBox:focus {{ border: 2px solid {t.text}; }}
+    QCheckBox::indicator {{
+        width: 16px; height: 16px; border: 1px solid {t.outline}; border-radius: 4px; background: {t.field};
+    }}
+    QCheckBox::indicator:hover {{ border-color: {t.text}; }}
+    QCheckBox::indicator:checked {{ background: {t.user}; border-color: {t.user}; image: url("{check}"); }}
+    QCheckBox::indicator:disabled {{ border-color: {t.line}; background: {t.hover}; }}
     QTableView {{
         background: {t.surface}; alternate-background-color: {t.ground}; border: 1px solid {t.outline};
         border-radius: {RADIUS}px; selection-background-color: {t.hover}; selection-color: {t.text};

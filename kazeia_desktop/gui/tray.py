@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 from kazeia_desktop.events import State
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.presence_bar import BUSY
-from kazeia_desktop.gui.states import state_word
+from kazeia_desktop.gui.quiet_microphone import Use
+from kazeia_desktop.gui.states import UNUSED, state_word, use_word
 from kazeia_desktop.gui.theme import DARK, state_color
 from kazeia_desktop.gui.words import Words
 
@@ -35,6 +36,7 @@ class Tray(QObject):
         self._window = window
         self._state = State.LOADING
         self._muted = False
+        self._use: Use | None = None
         self._has_microphone = False
         self.icon = QSystemTrayIcon(self)
         self.menu = QMenu(window)
@@ -94,6 +96,11 @@ class Tray(QObject):
         self.icon.setIcon(_icon(state))
         self.retranslate()
 
+    def set_use(self, use: Use | None) -> None:
+        """What the window itself does with microphone or loudspeaker."""
+        self._use = use
+        self.retranslate()
+
     def set_muted(self, muted: bool) -> None:
         self._muted = muted
         self.retranslate()
@@ -106,7 +113,9 @@ class Tray(QObject):
 
     def retranslate(self) -> None:
         tr = self._words.tr
-        self.icon.setToolTip(f"Kazeia\n{state_word(self._state, self._words)}")
+        use = self._use if self._state in UNUSED else None
+        told = state_word(self._state, self._words) if use is None else use_word(use, self._words)
+        self.icon.setToolTip(f"Kazeia\n{told}")
         self.shown.setText(tr("Hide the window") if self._window_is_seen() else tr("Show the window"))
         self.mute.setText(tr("Microphone off"))
         self.mute.setChecked(self._muted)

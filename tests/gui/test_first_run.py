@@ -206,6 +206,7 @@ def test_what_the_window_does_with_the_microphone_is_said_in_the_bar(opened: Ope
     page.show_step(2)
     assert word.text() == "Test du micro" and "n'écoute pas" in hint.text()
     assert not one.window.presence.mute.isChecked()
+    assert one.window.desktop.tray.icon.toolTip() == "Kazeia\nTest du micro"
     page.show_step(4)
     one.until(lambda: word.text() == "À l'écoute")
     assert not hint.isVisible()

@@ -2,10 +2,20 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox
+from pytestqt.qtbot import QtBot
 
 from kazeia_desktop.events import State
-from kazeia_desktop.gui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DARK, LIGHT, Tokens, state_color, tokens_for
+from kazeia_desktop.gui.theme import (
+    CONTRAST_DARK,
+    CONTRAST_LIGHT,
+    DARK,
+    LIGHT,
+    Tokens,
+    state_color,
+    style_sheet,
+    tokens_for,
+)
 
 pytestmark = pytest.mark.gui
 
@@ -83,3 +93,20 @@ def test_the_system_is_followed_unless_the_user_chose(
     contrast = Qt.ContrastPreference.HighContrast if asked else Qt.ContrastPreference.NoPreference
     monkeypatch.setattr(QApplication, "styleHints", lambda: _Hints(scheme, contrast))
     assert tokens_for(setting) is tokens
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK, CONTRAST_LIGHT, CONTRAST_DARK])
+def test_a_check_box_is_seen_and_so_is_its_mark(qtbot: QtBot, tokens: Tokens) -> None:
+    box = QCheckBox("x")
+    qtbot.addWidget(box)
+    box.setStyleSheet(style_sheet(tokens, False))
+    box.show()
+    seen = []
+    for checked in (False, True):
+        box.setChecked(checked)
+        picture = box.grab().toImage()
+        middle = picture.height() // 2
+        seen.append({picture.pixelColor(x, y).name() for x in range(20) for y in range(middle - 8, middle + 8)})
+    assert tokens.outline.lower() in seen[0] and tokens.field.lower() in seen[0]
+    mark = "#062b27" if tokens.dark else "#ffffff"
+    assert tokens.user.lower() in seen[1] and mark in seen[1]

@@ -131,7 +131,7 @@ def _of_catalogue(store: "ModelStore", entry: "ModelEntry", settings: Settings, 
     gguf = next((folder / file.name for file in entry.files if file.name.endswith(".gguf")), None)
     return ModelItem(
         entry.name, entry.kind, "catalogue", entry.title, folder, entry.licence,
-        f"Hugging Face, {hub.repo}" if hub is not None else f"pip, {', '.join(_wheels(entry))}",
+        f"Hugging Face, {hub.repo}" if hub is not None else f"PyPI, {', '.join(_wheels(entry))}",
         size if size is not None else entry.about_bytes, size is None, used_bytes(folder),
         0 if state.present else partial_bytes(folder), state.present, state.verified, entry.usable,
         entry.name == _CHECKPOINT, used, entry.starter, entry.recommended,
