@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
@@ -22,6 +23,8 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.settings.schema import Settings
 
 _KINDS: Final[tuple[Kind, ...]] = ("llm", "stt", "voice", "vad")
+_ROWS_AT_ONCE: Final = 2
+"""Made between two turns of the event loop, which must not stand still."""
 
 
 class ModelsPage(DropTarget, Page):
@@ -115,6 +118,7 @@ class ModelsPage(DropTarget, Page):
         kinds |= {item.key: item.kind for item in listing.items}
         for key in [key for key in self.rows if key not in kinds]:
             self._drop(key)
+        made = 0
         for key, kind in kinds.items():
             layout = self._lists[kind]
             row = self.rows.get(key)
@@ -122,11 +126,15 @@ class ModelsPage(DropTarget, Page):
                 self._drop(key)
                 row = None
             if row is None:
+                if made == _ROWS_AT_ONCE:
+                    QTimer.singleShot(0, self, self._fill)
+                    break
+                made += 1
                 row = self.rows[key] = self._row(key)
                 layout.addWidget(row)
             row.made_of = self._made_of.get(key)
             row.show_model(listing.item(key), self.queue.task(key))
-        order = [key for kind in (None, *_KINDS) for key in kinds if kinds[key] == kind]
+        order = [key for kind in (None, *_KINDS) for key in kinds if kinds[key] == kind and key in self.rows]
         self.rows = {key: self.rows[key] for key in order}
         for first, second in itertools.pairwise(self.tab_order):
             QWidget.setTabOrder(first, second)
