@@ -8,16 +8,15 @@ import argparse
 import importlib.util
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from kazeia_desktop.cli.json_child import json_of
 from kazeia_desktop.cli.open_clips import write_clips
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.cli.word_errors import word_error_rate
-from kazeia_desktop.errors import InferenceError
 from kazeia_desktop.paths import Paths
 
 SHORT_S: Final = 4.5
@@ -98,13 +97,7 @@ def _there(name: str, job: dict[str, Any]) -> bool:
 
 
 def _run(name: str, job: dict[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "kazeia_desktop.cli.stt_engines", name]
-    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InferenceError("{engine} failed: {reason}", engine=name, reason=last)
-    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    return json_of(name, ["kazeia_desktop.cli.stt_engines", name], json.dumps(job))
 
 
 def _summary(rounds: list[dict[str, Any]] | None, texts: list[str]) -> dict[str, Any] | None:

@@ -6,9 +6,7 @@ peer (`pip install realtimetts-qwen-native-cpu`, files from tools/make_qwentts_m
 
 import argparse
 import importlib.util
-import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import Any, Final
 
 from kazeia_desktop.cli.bench_clauses import KEYS_HELP, MOST, clauses, lines
 from kazeia_desktop.cli.engine_process import EngineProcess
+from kazeia_desktop.cli.json_child import json_of
 from kazeia_desktop.cli.machine_probe import machine_state
 from kazeia_desktop.cli.output import Subparsers, load_settings, print_json, print_text
 from kazeia_desktop.cli.tts_engines import OURS, PEER, PEER_MODULE, STAGES, qwentts_folder
@@ -185,13 +184,7 @@ def _peer_dir(peers: Path, dtype: str) -> Path | None:
 
 
 def _probe(threads: int, *what: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "kazeia_desktop.cli.machine_probe", str(threads), *what]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InferenceError("{engine} failed: {reason}", engine="machine_probe", reason=last)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
+    return json_of("machine_probe", ["kazeia_desktop.cli.machine_probe", str(threads), *what])
 
 
 def _rounds(contest: Contest, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:

@@ -1,15 +1,13 @@
 """`kazeia bench turn`: the times of whole spoken turns, median of several runs of `kazeia ask`."""
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
+from kazeia_desktop.cli.json_child import json_of
 from kazeia_desktop.cli.output import Subparsers, print_json, print_text
-from kazeia_desktop.errors import InferenceError, UsageError
+from kazeia_desktop.errors import UsageError
 
 SAMPLE_QUESTION: Final = Path("/usr/share/asterisk/sounds/fr_CA_f_June/vm-savefolder.wav")
 """A human question of 3 s, from Debian's asterisk-core-sounds-fr-wav."""
@@ -49,10 +47,4 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ask(wav: Path) -> dict[str, dict[str, float | None]]:
-    command = [sys.executable, "-m", "kazeia_desktop", "ask", str(wav), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InferenceError("A run failed: {reason}", reason=last)
-    turn: dict[str, dict[str, float | None]] = json.loads(done.stdout)
-    return turn
+    return json_of("kazeia ask", ["kazeia_desktop", "ask", str(wav), "--json"])

@@ -46,7 +46,12 @@ def write_clips(folder: Path) -> list[dict[str, str]]:
         wav = folder / f"{name.replace('/', '-')}.wav"
         source = SOUNDS / f"{name}.g722"
         command = ["ffmpeg", "-v", "error", "-y", "-f", "g722", "-i", str(source), "-ar", "16000", str(wav)]
-        subprocess.run(command, check=True)
+        try:
+            subprocess.run(command, check=True, timeout=60)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise AudioFormatError(
+                "The clip {file} cannot be decoded by ffmpeg ({reason}).", file=str(source), reason=type(error).__name__
+            ) from None
         manifest.append({"file": wav.name, "text": texts[name], "lang": "fr", "group": "asterisk fr"})
     (folder / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=1), "utf-8")
     return manifest
