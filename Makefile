@@ -54,7 +54,8 @@ soak: system-test dev models  ## utterances stopped, settings turned at random, 
 	@$(BIN)/kazeia models get smollm2-135m
 	$(BIN)/python tools/soak_voice.py
 	$(BIN)/python tools/soak_knobs.py
-	for session in 1 2 3 4 5; do $(BIN)/python -m pytest -q tests/device/test_robot_session.py || exit 1; done
+	for form in tablet desktop tablet desktop tablet; do \
+		KAZEIA_ROBOT_FORM=$$form $(BIN)/python -m pytest -q tests/device/test_robot_session.py || exit 1; done
 	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/

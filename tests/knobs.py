@@ -4,7 +4,7 @@ import random
 import threading
 import time
 import typing
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from kazeia_desktop import translations
 from kazeia_desktop.errors import KazeiaError
-from kazeia_desktop.events import Event, Failed, Notice, State, StateChanged, TurnEnded
+from kazeia_desktop.events import Event, Failed, Notice, State, StateChanged, TurnEnded, TurnStarted
 from kazeia_desktop.pipeline.conversation import Conversation
 from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, section_type
 from kazeia_desktop.settings.store import Value, with_value
@@ -22,6 +22,9 @@ QUESTIONS = ("Bonjour.", "Quel est ton nom ?", "Raconte une histoire courte.", "
 UNEXPECTED = ("unexpected", "Unexpected")
 """A sentence that says so tells of a fault of ours."""
 PERSONAS = ("", "Tu es bref.", "Tu réponds toujours en une seule phrase. " * 20, "é" * 400)
+_RECENT = 24
+"""Events that are told of a conversation that hangs."""
+_TRIES = 3
 TURN_S = 90.0
 """So long a turn may take on a busy machine, models loaded anew included."""
 
@@ -88,22 +91,38 @@ class Ear:
         self.told: Counter[str] = Counter()
         self.faults: list[str] = []
         self.state = State.LOADING
+        self._current: int | None = None
+        self.recent: deque[str] = deque(maxlen=_RECENT)  # without a word of what was said
 
     def __call__(self, event: Event) -> None:
         with self._changed:
             match event:
-                case TurnEnded(_, _, reason):
+                case TurnStarted(turn_id, typed):
+                    self._current = turn_id
+                    self._note(f"{turn_id} {'typed' if typed else 'spoken'}")
+                case TurnEnded(turn_id, _, reason):
                     self.ended[reason] += 1
+                    self._current = None if self._current == turn_id else self._current
+                    self._note(f"{turn_id} {reason}")
                 case StateChanged(state):
                     self.state = state
+                    self._note(str(state))
                 case Failed() | Notice():
                     self._judge(event)
                 case _:
                     return
             self._changed.notify_all()
 
+    def _was_stopped(self, before: int) -> bool:
+        """Whether a turn was interrupted, and no other has begun."""
+        return self.ended["interrupted"] > before and self._current is None
+
+    def _note(self, what: str) -> None:
+        self.recent.append(f"{time.monotonic():.2f} {what}")
+
     def _judge(self, event: Failed | Notice) -> None:
         self.told[event.template] += 1
+        self._note(event.template)
         try:
             french = translations.translate(event.template, "fr", **event.values)
         except (KeyError, ValueError, IndexError) as error:
@@ -115,16 +134,22 @@ class Ear:
             self.faults.append(f"not a plain line in French: {french!r}")
 
     def wait_for_turn(self, ask: Callable[[], None], *reasons: str) -> bool:
-        """Ask, and wait until a turn ends so."""
+        """Ask, and wait until a turn ends so; once more where it was interrupted by what was said before."""
 
         def ended() -> int:
             return sum(self.ended[reason] for reason in reasons)
 
-        with self._changed:
-            before = ended()
-        ask()
-        with self._changed:
-            return self._changed.wait_for(lambda: ended() > before, TURN_S)
+        for _ in range(_TRIES):
+            with self._changed:
+                before, stopped = ended(), self.ended["interrupted"]
+            ask()
+            with self._changed:
+                self._changed.wait_for(lambda: ended() > before or self._was_stopped(stopped), TURN_S)  # noqa: B023
+                if ended() > before:
+                    return True
+                if not self._was_stopped(stopped):
+                    return False
+        return False
 
 
 @dataclass
@@ -218,3 +243,4 @@ def _check(conversation: Conversation, ear: Ear, safe: Settings, speak: Callable
     if not (typed and spoken):
         which = "typed" if not typed else "spoken"
         outcome.hung.append(f"no end of a {which} turn after {outcome.changes} changes, in {conversation.state}")
+        outcome.hung += ear.recent

@@ -24,7 +24,7 @@ from kazeia_desktop.settings.schema import PrivacySettings
 _log = logging.getLogger(__name__)
 
 _MB: Final = 1 << 20
-_WORTH_SAVING: Final = 300
+_WORTH_SAVING: Final = 100
 """Characters of a conversation that is worth a state: a shorter one is read as fast."""
 _SPARED: Final[Mapping[bool | None, str]] = {True: "is taken over", False: "does not fit", None: "was not kept"}
 

@@ -1,6 +1,7 @@
 """A person's session with the window, by a robot: real keys and clicks, real models, a real sound server.
 
-Set KAZEIA_ROBOT_PICTURES to keep a picture of each step in that folder.
+Set KAZEIA_ROBOT_PICTURES to keep a picture of each step in that folder, and KAZEIA_ROBOT_FORM to meet the window in
+another form (see forms.py).
 """
 
 import os
@@ -28,6 +29,7 @@ from kazeia_desktop.settings.store import SettingsStore, Value, with_value
 from kazeia_desktop.stt.whisper import WhisperRecognizer
 from kazeia_desktop.tts.voice_store import VoiceStore
 from tests.device.ear import LOUD, Ear, ear_at
+from tests.device.forms import Form, wanted_form
 from tests.device.robot import Robot, Seen, robot_at
 from tests.device.test_talk import screen
 from tests.device.virtual_audio import VirtualAudio
@@ -43,9 +45,10 @@ OVER: Final = SOUNDS / "vm-savefolder.wav"
 PERSON: Final = SOUNDS / "vm-intro.wav"
 LONG: Final = "Raconte en détail comment on prépare un gâteau au chocolat."
 RECIPE: Final = "Donne la recette de la soupe à l'oignon, étape par étape."
+SOUP: Final = "Quelle soupe ferais-tu ce soir ?"
 BREAD: Final = "Explique en détail comment on fait du pain."
 LEMON: Final = "Et un gâteau au citron ?"
-SEARCH: Final = "Chercher un réglage"
+SEARCH: Final = "Search the settings"
 MODELS: Final = ("whisper-base", "silero-vad", "qwen2.5-coder-0.5b", "kokoro-82m")
 PREPARED: Final[dict[str, Value]] = {
     "audio.duplex": "full",  # as with a headset: the virtual loudspeaker is not heard by the microphone
@@ -71,6 +74,7 @@ class Room:
     home: Path
     pictures: Path
     robot: Robot
+    form: Form
 
     @property
     def paths(self) -> Paths:
@@ -117,11 +121,16 @@ def pictures(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(audio: VirtualAudio, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What a program's environment is at this desk; the interface is in French."""
-    with screen() as display:
+def form() -> Form:
+    return wanted_form()
+
+
+@pytest.fixture
+def desk(audio: VirtualAudio, form: Form, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """What a program's environment is at this desk."""
+    with screen("1400x1200x24") as display:
         yield {
-            **audio.environment, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "LANG": "fr_FR.UTF-8", "LC_ALL": "",
+            **audio.environment, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "LANG": form.locale, "LC_ALL": "",
             "LC_MESSAGES": "", "KAZEIA_HOME": str(tmp_path / "maison été"),
         }  # fmt: skip
 
@@ -133,18 +142,18 @@ def own_voice(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def room(audio: VirtualAudio, desk: dict[str, str], pictures: Path, own_voice: Path) -> Iterator[Room]:
+def room(audio: VirtualAudio, desk: dict[str, str], form: Form, pictures: Path, own_voice: Path) -> Iterator[Room]:
     home = Path(desk["KAZEIA_HOME"])
     give_models(home)
     settings = Settings()
-    for key, value in PREPARED.items():
+    for key, value in (PREPARED | form.settings).items():
         settings = with_value(settings, key, value)
     SettingsStore(home / "config" / "settings.toml").save(settings)
     with ExitStack() as stack:
         loudspeaker = stack.enter_context(ear_at(desk, "spk.monitor"))
         microphone = stack.enter_context(ear_at(desk, "mic_in.monitor"))
         robot = stack.enter_context(robot_at(desk, pictures))
-        yield Room(audio, loudspeaker, microphone, desk, home, pictures, robot)
+        yield Room(audio, loudspeaker, microphone, desk, home, pictures, robot, form)
 
 
 def give_models(home: Path) -> None:
@@ -180,15 +189,17 @@ def from_first_word(wav: Path, into: Path) -> Path:
 
 
 def start(room: Room) -> None:
-    robot = room.robot
+    robot, tr = room.robot, room.form
     painted = robot.wait("painted", 0, 30.0)
     told(f"first paint {painted['ms']} ms after the program began, {painted['cpu_ms']} ms of computing")
     assert painted["cpu_ms"] < PAINTED_CPU_MS  # of all threads; other programs do not count
+    if room.form.size is not None:
+        robot.do("size", width=room.form.size[0], height=room.form.size[1])
     now = robot.see()
-    assert now.can("Message") and now.widget("Réglages") is not None
+    assert now.can("Message") and now.widget(tr("Settings")) is not None
     robot.picture("start")
     robot.wait("state_changed", 0, READY_S, state="listening")
-    now = robot.until("it says that it listens", lambda now: now.says("À l'écoute"))
+    now = robot.until("it says that it listens", lambda now: now.says(tr("Listening")))
     told(f"listens {time.monotonic() - robot.started_s:.1f} s after the program began")
     assert not robot.all("failed")
     robot.picture("ready")
@@ -196,35 +207,48 @@ def start(room: Room) -> None:
 
 def first_steps(room: Room) -> None:
     """From the menu: by themselves they are shown only where no model is there."""
-    robot = room.robot
-    robot.click("Autres pages")
-    robot.until("the menu is open", lambda now: "Premiers pas" in now.menu)
+    robot, tr = room.robot, room.form
+    robot.click(tr("More pages"))
+    robot.until("the menu is open", lambda now: tr("First steps") in now.menu)
     robot.picture("menu")
-    robot.do("menu", name="Premiers pas")
-    robot.until("the first step", lambda now: now.says("Étape 1 sur 5"))
+    robot.do("menu", name=tr("First steps"))
+    robot.until("the first step", lambda now: now.says(tr("Step {n} of {total}", n=1, total=5)))
     robot.picture("first-steps-welcome")
-    robot.click("Commencer")
-    robot.until("the models are here", lambda now: now.says("Étape 2 sur 5") and now.can("Continuer"))
+    robot.click(tr("Begin"))
+    robot.until(
+        "the models are here", lambda now: now.says(tr("Step {n} of {total}", n=2, total=5)) and now.can(tr("Continue"))
+    )
     robot.picture("first-steps-models")
-    robot.click("Continuer")
+    robot.click(tr("Continue"))
     check_microphone(room)
     robot.picture("first-steps-microphone")
-    robot.click("Continuer")
+    robot.click(tr("Continue"))
     check_loudspeaker(room)
     robot.picture("first-steps-loudspeaker")
-    robot.click("Je l'ai entendu")
-    robot.until("a first exchange is asked for", lambda now: now.says("Étape 5 sur 5") and now.says("Dites «"))
+    robot.click(tr("I heard it"))
+    robot.until(
+        "a first exchange is asked for",
+        lambda now: (
+            now.says(tr("Step {n} of {total}", n=5, total=5)) and now.says(tr("Say “Bonjour”: Kazeia answers."))
+        ),
+    )
     robot.picture("first-steps-exchange")
 
 
 def check_microphone(room: Room) -> None:
-    robot = room.robot
-    robot.until("the microphone is tried", lambda now: now.says("Étape 3 sur 5") and now.says("Dites quelques mots"))
+    robot, tr = room.robot, room.form
+    robot.until(
+        "the microphone is tried",
+        lambda now: (
+            now.says(tr("Step {n} of {total}", n=3, total=5))
+            and now.says(tr("Say a few words: the bar moves with them."))
+        ),
+    )
     time.sleep(0.5)
     silent = robot.see().levels
     player = room.audio.play(PERSON)
     try:
-        robot.until("it hears", lambda now: now.says("Je vous entends"))
+        robot.until("it hears", lambda now: now.says(tr("I hear you: the microphone works.")))
         heard = robot.until("the bar moves", lambda now: any(now.levels.values())).levels
     finally:
         player.terminate()
@@ -234,11 +258,18 @@ def check_microphone(room: Room) -> None:
 
 
 def check_loudspeaker(room: Room) -> None:
-    robot = room.robot
-    robot.until("the loudspeaker is tried", lambda now: now.says("Étape 4 sur 5") and now.can("Jouer un son"))
+    robot, tr = room.robot, room.form
+    robot.until(
+        "the loudspeaker is tried",
+        lambda now: now.says(tr("Step {n} of {total}", n=4, total=5)) and now.can(tr("Play a sound")),
+    )
     begin_s = time.monotonic()
-    robot.click("Jouer un son")
-    robot.until("it asks whether it was heard", lambda now: now.says("L'avez-vous entendu"), TURN_S)
+    robot.click(tr("Play a sound"))
+    robot.until(
+        "it asks whether it was heard",
+        lambda now: now.says(tr("Did you hear it? If not, raise the volume or choose another loudspeaker.")),
+        TURN_S,
+    )
     text = understood(room.loudspeaker.between(begin_s, time.monotonic()))
     told(f"the loudspeaker's test was understood as {text!r}")
     errors = word_error_rate(["Bonjour, je suis Kazeia. Voici la voix avec laquelle je vous réponds."], [text])
@@ -247,7 +278,7 @@ def check_loudspeaker(room: Room) -> None:
 
 def speak(room: Room) -> None:
     """The first exchange, which also leads from the last step into the conversation."""
-    robot = room.robot
+    robot, tr = room.robot, room.form
     mark, begin_s = robot.mark(), time.monotonic()
     room.audio.play(QUESTION).wait(timeout=20)
     said = robot.wait("user_text", mark, TURN_S)["text"]
@@ -261,19 +292,21 @@ def speak(room: Room) -> None:
     errors = word_error_rate([end["reply"]], [text])
     told(f"it said {end['reply']!r}, heard as {text!r}: {100 * errors:.0f} %; {end['metrics']}")
     assert errors <= 0.25
-    now = robot.until("the conversation is seen", lambda now: not now.says("Étape 5 sur 5"))
+    now = robot.until("the conversation is seen", lambda now: not now.says(tr("Step {n} of {total}", n=5, total=5)))
     assert [m["text"] for m in now.messages] == [said, end["reply"]]
     assert all(m["ended"] == "done" for m in now.messages)
     robot.picture("answered")
 
 
 def keep_conversations(room: Room) -> None:
-    robot = room.robot
+    robot, tr = room.robot, room.form
     robot.key("Ctrl+L")
-    robot.click("Garder les conversations")
-    robot.until("it says that they are kept", lambda now: now.says("Gardées, sur cette machine seulement."))
+    robot.click(tr("Keep conversations"))
+    robot.until("it says that they are kept", lambda now: now.says(tr("Kept, on this machine only.")))
     robot.picture("sidebar-keeps")
     robot.key("Ctrl+L")
+    robot.key("Ctrl+N")  # what was said before nobody wanted kept
+    robot.until("nothing was said yet", lambda now: not now.messages)
 
 
 def interrupt_by_space(room: Room) -> None:
@@ -288,6 +321,24 @@ def interrupt_by_space(room: Room) -> None:
     told(f"silent {1000 * after_s:.0f} ms after Space")
     assert after_s < SILENT_S
     shows_interrupted(room, mark)
+
+
+def stop_before_it_speaks(room: Room) -> None:
+    """The question stays, and says that it was stopped."""
+    robot, tr = room.robot, room.form
+    mark = room.ask(SOUP)
+    robot.key("Esc")
+    end = robot.wait("turn_ended", mark, 20.0)
+    assert (end["reason"], end["reply"]) == ("interrupted", "")
+    robot.until("it is marked", lambda now: now.says(tr("Interrupted")) and fate_of(now, SOUP) == "interrupted")
+    robot.picture("stopped-before-it-speaks")
+
+
+def fate_of(now: Seen, question: str) -> str:
+    """How the question, or the answer below it, ended."""
+    at = next(i for i, m in enumerate(now.messages) if m["text"] == question)
+    last = at + 1 < len(now.messages) and now.messages[at + 1]["who"] == "kazeia"
+    return str(now.messages[at + last]["ended"])
 
 
 def interrupt_by_speaking(room: Room, tmp_path: Path) -> None:
@@ -310,29 +361,29 @@ def interrupt_by_speaking(room: Room, tmp_path: Path) -> None:
 
 
 def said_last(now: Seen) -> str:
-    """What the user said last."""
-    return next((str(m["text"]) for m in reversed(now.messages) if m["who"] == "user"), "")
+    """What the user said last, when it is certain."""
+    return next((str(m["text"]) for m in reversed(now.messages) if m["who"] == "user" and m["ended"]), "")
 
 
 def shows_interrupted(room: Room, mark: int, picture: str = "interrupted") -> None:
-    robot = room.robot
+    robot, tr = room.robot, room.form
     end = robot.wait("turn_ended", mark, 20.0)
     assert end["reason"] == "interrupted"
     robot.until("it is marked", lambda now: any(m["ended"] == "interrupted" for m in now.messages[-3:]))
-    robot.until("the mark is seen", lambda now: now.says("Interrompu"))
+    robot.until("the mark is seen", lambda now: now.says(tr("Interrupted")))
     robot.picture(picture)
 
 
 def change_settings(room: Room) -> None:
     """By keyboard alone, while it speaks; in a conversation of its own."""
-    robot = room.robot
+    robot, tr = room.robot, room.form
     robot.key("Ctrl+N")
     robot.until("nothing was said yet", lambda now: not now.messages)
     mark = room.ask(RECIPE)
     room.speaks(mark)
     robot.key("F1")
-    set_by_keyboard(robot, "Débit", "1,3")
-    set_by_keyboard(robot, "Température", "0,4", again=True)
+    set_by_keyboard(room, ("Débit", "Speed"), 1.3)
+    set_by_keyboard(room, ("Température", "Temperature"), 0.4, again=True)
     assert robot.see().state in ("speaking", "thinking"), "it did not speak long enough"
     changed = robot.mark()
     clause = robot.wait("clause_started", changed, TURN_S)
@@ -340,18 +391,20 @@ def change_settings(room: Room) -> None:
     assert room.loudspeaker.loud_s(clause["at"] - 0.2, time.monotonic()), "the next clause is not heard"
     room.hush()
     robot.key("Esc")
-    robot.until("the panel is closed", lambda now: not now.can(SEARCH))
+    robot.until("the panel is closed", lambda now: not now.can(tr(SEARCH)))
     kept = room.settings()
     assert (kept.tts.speed, kept.llm.temperature) == (1.3, 0.4)
     assert not robot.all("failed")
 
 
-def set_by_keyboard(robot: Robot, title: str, value: str, again: bool = False) -> None:
+def set_by_keyboard(room: Room, names: tuple[str, str], number: float, again: bool = False) -> None:
     """Search a setting in the panel, go to it with Tab, write a value."""
+    robot, tr = room.robot, room.form
+    title, value = tr.of(names), tr.number(number)
     if again:
-        robot.do("click", name=SEARCH)
+        robot.do("click", name=tr(SEARCH))
         robot.key("Ctrl+A")
-    robot.until("the search has the keyboard", lambda now: now.focus == SEARCH)
+    robot.until("the search has the keyboard", lambda now: now.focus == tr(SEARCH))
     robot.type(title)
     robot.until(f"{title} is found", lambda now: now.can(title))
     robot.tab_to(title)
@@ -362,60 +415,66 @@ def set_by_keyboard(robot: Robot, title: str, value: str, again: bool = False) -
 
 
 def import_voice(room: Room, own_voice: Path) -> None:
-    robot = room.robot
-    robot.click("Autres pages")
-    robot.until("the menu is open", lambda now: "Voix" in now.menu)
-    robot.do("menu", name="Voix")
-    robot.until("it says what is missing", lambda now: now.says("Les voix ajoutées ont besoin de la voix propre"))
+    robot, tr = room.robot, room.form
+    robot.click(tr("More pages"))
+    robot.until("the menu is open", lambda now: tr("Voices") in now.menu)
+    robot.do("menu", name=tr("Voices"))
+    robot.until("it says what is missing", lambda now: now.says(tr("Added voices need Kazeia's own voice")))
     robot.picture("voices-without-model")
     robot.key("Esc")
     (room.paths.models_dir / "qwen3-tts").symlink_to(own_voice)
-    robot.click("Autres pages")
-    robot.until("the menu is open", lambda now: "Voix" in now.menu)
-    robot.do("menu", name="Voix")
-    robot.click("Ajouter une voix")
+    robot.click(tr("More pages"))
+    robot.until("the menu is open", lambda now: tr("Voices") in now.menu)
+    robot.do("menu", name=tr("Voices"))
+    robot.click(tr("Add a voice"))
     robot.picture("voices-form")
-    robot.click("Choisir un fichier…")
+    robot.click(tr("Choose a file…"))
     robot.until("a file is asked for", lambda now: now.focus == "fileNameEdit")
     robot.picture("voices-file")
     robot.type(str(PERSON))
     robot.key("Return")
-    robot.until("the recording is judged", lambda now: now.says("Garder cette voix"))
-    assert not robot.see().can("Garder cette voix")  # who agreed is not told yet
-    robot.until("the name is asked for", lambda now: now.focus.startswith("Nom de la voix"))
+    robot.until("the recording is judged", lambda now: now.says(tr("Keep this voice")))
+    assert not robot.see().can(tr("Keep this voice"))  # who agreed is not told yet
+    robot.until(
+        "the name is asked for", lambda now: now.focus.startswith(tr("Name of the voice (letters, digits, - and _)"))
+    )
     robot.type("June")
-    robot.tab_to("Qui parle")
+    robot.tab_to(tr("Who speaks and agreed to be imitated"))
     robot.type("June Wallack")
-    robot.tab_to("Comment elle a accepté")
+    robot.tab_to(tr("How they agreed (in writing, aloud before the recording…)"))
     robot.type("par écrit, pour Asterisk")
-    robot.tab_to("Cette personne accepte")
+    robot.tab_to(tr("This person agrees that Kazeia speaks with their voice"))
     robot.key("Space")
     robot.picture("voices-filled")
-    robot.click("Garder cette voix")
-    robot.until("the voice is listed", lambda now: now.says("June Wallack") and now.says("Écouter l'enregistrement"))
+    robot.click(tr("Keep this voice"))
+    robot.until("the voice is listed", lambda now: now.says("June Wallack") and now.says(tr("Hear the recording")))
     robot.picture("voices-kept")
     voice = VoiceStore.of(room.paths).get("June")
     assert "June Wallack" in voice.consent.text and "par écrit" in voice.consent.text
     begin_s = time.monotonic()
-    robot.click("Écouter l'enregistrement")
+    robot.click(tr("Hear the recording"))
     robot.until("it plays", lambda now: room.loudspeaker.loud_s(begin_s, time.monotonic()))
     robot.key("Esc")
-    robot.until("the conversation is seen", lambda now: not now.says("Voix ajoutées"))
+    robot.until("the conversation is seen", lambda now: not now.says(tr("Added voices")))
     robot.until("it listens again", lambda now: now.state == "listening")
 
 
 def resume(room: Room) -> None:
-    robot = room.robot
+    robot, tr = room.robot, room.form
     robot.key("Ctrl+N")
     robot.until("nothing was said yet", lambda now: not now.messages)
     robot.key("Ctrl+L")
-    robot.until("the list is seen", lambda now: now.can("Chercher dans les conversations"))
+    robot.until("the list is seen", lambda now: now.can(tr("Search the conversations")))
     robot.picture("sidebar")
     robot.do("choose", text=LONG[:25])
     now = robot.until("the earlier one is shown", lambda now: any(m["text"] == LONG for m in now.messages))
     asked = [m["text"] for m in now.messages if m["who"] == "user"]
-    assert asked[:2] == [LONG, BREAD] and RECIPE not in asked
+    assert asked[:3] == [LONG, SOUP, BREAD] and RECIPE not in asked
+    assert [fate_of(now, text) for text in asked[:3]] == ["interrupted"] * 3
+    robot.until("the marks are seen", lambda now: now.says(tr("Interrupted")))
     robot.picture("resumed")
+    logged = "".join(file.read_text("utf-8") for file in room.paths.log_dir.glob("*.log"))
+    assert "its state is taken over" in logged
     mark = room.ask(LEMON)
     room.speaks(mark)
     robot.picture("follow-up")
@@ -451,6 +510,7 @@ def test_a_session_from_first_start_to_quitting(room: Room, own_voice: Path, tmp
     timed(speak, room)
     timed(keep_conversations, room)
     timed(interrupt_by_space, room)
+    timed(stop_before_it_speaks, room)
     timed(interrupt_by_speaking, room, tmp_path)
     timed(change_settings, room)
     timed(import_voice, room, own_voice)
@@ -465,13 +525,19 @@ def timed(step: Callable[..., None], room: Room, *words: object) -> None:
     told(f"{step.__name__}: {took_s:.1f} s; the event loop was away {room.robot.longest_ms} ms at most")
 
 
-def test_where_no_model_is_the_first_steps_come_by_themselves(desk: dict[str, str], pictures: Path) -> None:
+def test_where_no_model_is_the_first_steps_come_by_themselves(desk: dict[str, str], form: Form, pictures: Path) -> None:
+    tr = form
     with robot_at(desk, pictures / "without-models") as robot:
         robot.wait("painted", 0, 30.0)
-        robot.until("the first step", lambda now: now.says("Bienvenue dans Kazeia") and now.says("Étape 1 sur 5"))
+        robot.until(
+            "the first step",
+            lambda now: now.says(tr("Welcome to Kazeia")) and now.says(tr("Step {n} of {total}", n=1, total=5)),
+        )
         robot.picture("welcome")
-        robot.click("Commencer")
-        robot.until("both sets are offered", lambda now: now.says("Jeu de départ") and now.says("Jeu conseillé"))
+        robot.click(tr("Begin"))
+        robot.until(
+            "both sets are offered", lambda now: now.says(tr("Starter set")) and now.says(tr("Recommended set"))
+        )
         robot.picture("models")
         mark = robot.mark()
         robot.key("Ctrl+Q")

@@ -140,10 +140,10 @@ def test_spoken_questions_get_spoken_answers(audio: VirtualAudio, tmp_path: Path
 
 
 @contextmanager
-def screen() -> Iterator[str]:
+def screen(size: str = "1400x1000x24") -> Iterator[str]:
     """A display of the test's own; its name."""
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"],
+        ["Xvfb", "-displayfd", "1", "-screen", "0", size, "-nolisten", "tcp"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
