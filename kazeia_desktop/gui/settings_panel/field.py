@@ -190,6 +190,8 @@ class SettingField(QWidget):
 
     def _tell_help(self) -> None:
         told = " ".join(filter(None, (self._words.of(self._shown.help), self._range_text())))
+        if self._shown.choices_from in ("inputs", "outputs"):
+            told = ""  # what the empty value means is a choice of the list
         self.help.setText(self._hint or told)
         self.help.setVisible(bool(self.help.text()))
 
