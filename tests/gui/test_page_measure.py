@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -131,3 +132,20 @@ def test_the_banner_names_no_command_where_its_button_does_the_same(
     one.until(one.window.banner.isVisible)
     assert one.window.banner.text.text() == told
     assert one.window.banner.action.text() == "Télécharger les modèles"
+
+
+def test_the_menu_of_pages_opens_by_enter_and_leads_to_a_page(opened: Opener) -> None:
+    one = opened()
+    header = one.window.header
+    header.pages.setFocus()
+    seen: list[bool] = []
+
+    def choose() -> None:
+        seen.append(header._menu.isVisible())
+        QTest.keyClick(header._menu, Qt.Key.Key_Down)
+        QTest.keyClick(header._menu, Qt.Key.Key_Return)
+
+    QTimer.singleShot(200, choose)
+    QTest.keyClick(header.pages, Qt.Key.Key_Return)  # until the menu is closed
+    assert seen == [True]
+    one.until(lambda: one.window.page is not None)
