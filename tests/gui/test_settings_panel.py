@@ -164,7 +164,7 @@ def test_search_finds_in_both_languages(opened: Opener) -> None:
     panel.search.setText("xyzzy")
     assert panel.nothing.isVisible() and not any(f.isVisible() for f in panel.fields.values())
     panel.search.clear()
-    assert all(f.isVisible() for f in panel.fields.values())
+    one.until(lambda: all(f.isVisible() for f in panel.fields.values()))
 
 
 def test_the_wheel_scrolls_and_changes_nothing(opened: Opener) -> None:

@@ -29,6 +29,8 @@ from kazeia_desktop.settings.store import with_value
 _VOICE: Final = "tts"
 _FIELDS_AT_ONCE: Final = 3
 """Fields made between two turns of the event loop, which must not stand still."""
+_SHOWN_AT_ONCE: Final = 12
+"""Fields that a search had hidden, likewise."""
 
 
 class SettingsPanel(QWidget):
@@ -95,6 +97,10 @@ class SettingsPanel(QWidget):
         box.addLayout(find)
         box.addWidget(self.nothing)
         box.addWidget(self._scroll, 1)
+        self._to_show: list[SettingField] = []
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._show_some)
         self._more = QTimer(self)
         self._more.setInterval(0)
         self._more.timeout.connect(self._make_some)
@@ -274,25 +280,40 @@ class SettingsPanel(QWidget):
         if heading is not None and not self._to_make:
             self._wanted_section = ""
             self.search.clear()
+            self._show_some(len(self._to_show))
             self._column.activate()
             QTimer.singleShot(0, self, lambda: self._scroll.verticalScrollBar().setValue(heading.y() - GRID))
 
     def _filter(self, text: str) -> None:
         needle = text.strip().casefold()
         found: set[str] = set()
+        to_show: list[SettingField] = []
         for key, field in self.fields.items():
             section = key.partition(".")[0]
             titles = (title.casefold() for title in SECTION_TITLES[section])
             fits = not needle or field.matches(needle) or any(needle in title for title in titles)
-            field.setVisible(fits)
             if fits:
                 found.add(section)
+                if field.isHidden():
+                    to_show.append(field)
+            else:
+                field.hide()
         for section, heading in self._headings.items():
             heading.setVisible(section in found)
         presets = not needle or self.presets.matches(needle)
         self.presets.setVisible(presets)
         self._tell_measured()
         self.nothing.setVisible(bool(self.fields) and not found and not presets)
+        self._to_show = to_show
+        self._show_some()
+
+    def _show_some(self, at_once: int = _SHOWN_AT_ONCE) -> None:
+        """Of the fields that fit again, the first ones; the others after a turn of the event loop."""
+        now, self._to_show = self._to_show[:at_once], self._to_show[at_once:]
+        for field in now:
+            field.show()
+        if self._to_show:
+            self._rest.start()
 
     # Theme and language
 
