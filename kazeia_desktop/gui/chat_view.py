@@ -7,7 +7,7 @@ stays where it is when heights become known.
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer, Signal
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QPushButton, QS
 
 from kazeia_desktop.gui import icons
 from kazeia_desktop.gui.bubble import Bubble
+from kazeia_desktop.gui.bubble_pool import BubblePool
 from kazeia_desktop.gui.focus_ring import FocusRing
 from kazeia_desktop.gui.message_heights import Heights
 from kazeia_desktop.gui.message_markup import LINE_PX
@@ -29,10 +30,6 @@ _MARGIN: Final = 2 * GRID
 _GAP: Final = GRID + GRID // 2
 _BEYOND_PX: Final = 160
 """Bubbles exist so far outside of what is seen: the Tab key finds the next one, a wheel's step needs no new one."""
-_POOLED: Final = 6
-_WARM: Final = 3
-_WARM_MS: Final = 40
-"""So many bubbles of each speaker are made before they are needed, one at a time: making one takes milliseconds."""
 _AROUND_PX: Final = 52
 """Height of a bubble beside its lines, for the estimate."""
 _CHIPS_PX: Final = 26
@@ -56,7 +53,6 @@ class ChatView(QAbstractScrollArea):
         self._words = words
         self._tokens = tokens
         self._shown: dict[int, Bubble] = {}  # row -> its bubble
-        self._pool: dict[Speaker, list[Bubble]] = {speaker: [] for speaker in Speaker}
         self._heights = Heights()
         self._measured = bytearray()
         self._widths = (0, False)  # of bubbles, whether for fingers
@@ -84,9 +80,7 @@ class ChatView(QAbstractScrollArea):
         self.to_end.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.to_end.clicked.connect(self.follow)
         self.to_end.hide()
-        self._warm = QTimer(self)
-        self._warm.setInterval(_WARM_MS)
-        self._warm.timeout.connect(self._make_one)
+        self._pool = BubblePool(self, words, tokens, lambda: self._shown.values(), self._join)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self._draw_stale)
@@ -116,8 +110,7 @@ class ChatView(QAbstractScrollArea):
         self._tokens = tokens
         self.to_end.setIcon(icons.icon("down", tokens.text, 16))
         self.welcome.dress(tokens)
-        for bubble in self._every_bubble():
-            bubble.dress(tokens)
+        self._pool.dress(tokens)
         self.dressed.emit(tokens)
 
     def retranslate(self) -> None:
@@ -125,8 +118,7 @@ class ChatView(QAbstractScrollArea):
         self.setAccessibleName(tr("Conversation"))
         self.to_end.setText(tr("To the latest"))
         self.welcome.retranslate()
-        for bubble in self._every_bubble():
-            bubble.retranslate()
+        self._pool.retranslate()
         self._again.start()
         self.retranslated.emit()
 
@@ -134,9 +126,6 @@ class ChatView(QAbstractScrollArea):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
             self._again.start()
-
-    def _every_bubble(self) -> Iterable[Bubble]:
-        return itertools.chain(self._shown.values(), *self._pool.values())
 
     # What exists
 
@@ -226,7 +215,7 @@ class ChatView(QAbstractScrollArea):
         if (focused := self.focused_row()) is not None and first <= focused <= last:
             self.setFocus()
         for row in [row for row in self._shown if first <= row <= last]:
-            self._give_back(self._shown.pop(row))
+            self._pool.give_back(self._shown.pop(row))
         n = last - first + 1
         self._shown = {row - n if row > last else row: bubble for row, bubble in self._shown.items()}
         self._stale = {row - n if row > last else row for row in self._stale if not first <= row <= last}
@@ -276,7 +265,7 @@ class ChatView(QAbstractScrollArea):
             self.setFocus()
         gone, self._shown = self._shown, {}  # hiding one brings the mouse to the next: none has a row any more
         for bubble in gone.values():
-            self._give_back(bubble)
+            self._pool.give_back(bubble)
         self._stale.clear()
         self._marks, self._mark = {}, (-1, -1)
         self._following = True
@@ -356,7 +345,7 @@ class ChatView(QAbstractScrollArea):
             value = most if self._following or not n else max(0, min(most, self._top(min(row, n - 1)) - top))
             wanted = self._rows_around(value, view) if n else range(0)
             for gone in [row for row in self._shown if row not in wanted and not self._shown[row].busy]:
-                self._give_back(self._shown.pop(gone))
+                self._pool.give_back(self._shown.pop(gone))
             if not self._measure(wanted):
                 break
         bar.setPageStep(view)
@@ -375,7 +364,7 @@ class ChatView(QAbstractScrollArea):
         for row in rows:
             bubble = self._shown.get(row)
             if bubble is None:
-                bubble = self._shown[row] = self._take(self._transcript.message(row))
+                bubble = self._shown[row] = self._pool.take(self._transcript.message(row), self._widths)
                 bubble.set_marks(*self._marks_of(row))
                 self._measured[row] = False
             if not self._measured[row]:
@@ -407,39 +396,16 @@ class ChatView(QAbstractScrollArea):
             for first, second in itertools.pairwise((self, *order, self.to_end)):
                 QWidget.setTabOrder(first, second)
 
-    def _take(self, message: Message) -> Bubble:
-        """A bubble for the message."""
-        pool = self._pool[message.speaker]
-        if pool:
-            bubble = pool.pop()
-            bubble.set_width(*self._widths)
-            bubble.bind(message)
-            return bubble
-        return self._new_bubble(message)
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._pool.fill(self._widths)
 
-    def _new_bubble(self, message: Message) -> Bubble:
-        bubble = Bubble(message, self._words, self._tokens, self.viewport())
+    def _join(self, bubble: Bubble) -> None:
+        """A bubble is new: hear of what is done with it."""
         bubble.menu_wanted.connect(lambda place: self._of(bubble, lambda row: self.menu_wanted.emit(row, place)))
         bubble.edited.connect(lambda text: self._of(bubble, lambda row: self.edited.emit(row, text)))
         bubble.resized.connect(lambda: self._of(bubble, self._resized))
         bubble.pointed.connect(lambda there: self.pointed.emit(bubble, there))
-        bubble.set_width(*self._widths)
-        return bubble
-
-    def _make_one(self) -> None:
-        """A bubble for the pool, while there are few."""
-        for speaker, pool in self._pool.items():
-            there = len(pool) + sum(bubble.message.speaker is speaker for bubble in self._shown.values())
-            if there < _WARM:
-                bubble = self._new_bubble(Message(0, speaker, "…"))
-                bubble.hide()
-                pool.append(bubble)
-                return
-        self._warm.stop()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._warm.start()
 
     def _of(self, bubble: Bubble, act: Callable[[int], object]) -> None:
         row = self.row_of(bubble)
@@ -455,15 +421,6 @@ class ChatView(QAbstractScrollArea):
             self._take_following()
         else:
             self._place()
-
-    def _give_back(self, bubble: Bubble) -> None:
-        bubble.end_edit()
-        bubble.hide()
-        pool = self._pool[bubble.message.speaker]
-        if len(pool) < _POOLED:
-            pool.append(bubble)
-        else:
-            bubble.deleteLater()
 
     # Searching
 

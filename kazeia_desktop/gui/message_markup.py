@@ -236,7 +236,7 @@ def to_html(text: str, blocks: Sequence[Block], look: Look) -> str:
             inner = f"<b>{inner}</b>"
         elif block.kind == "item":
             hang = 16 if block.mark == "•" else 9 * len(block.mark) + 6
-            tail = block.lines[0][0].start if block.lines[0] else 0
+            tail = block.lines[0][0].start if block.lines[0] else max(0, len(text) - 1)  # none yet: the text's end
             mark = (
                 f'<span style="color:{look.tokens.quiet}">{block.mark}</span>' if tail >= look.settled else block.mark
             )

@@ -107,3 +107,10 @@ def test_signs_that_never_close_are_quick(qapp: QApplication) -> None:
         started = time.perf_counter()
         parse(text)
         assert time.perf_counter() - started < 1.5, text[:4]
+
+
+def test_the_number_of_an_item_without_words_is_certain_with_all_before_it() -> None:
+    text = "1. Un\n2. "
+    quiet = f'<span style="color:{LIGHT.quiet}">2.</span>'
+    assert quiet in to_html(text, parse(text), Look(LIGHT, 4))
+    assert quiet not in to_html(text, parse(text), Look(LIGHT, len(text)))

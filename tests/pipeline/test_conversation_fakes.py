@@ -5,7 +5,17 @@ import time
 import pytest
 
 from kazeia_desktop.errors import InferenceError
-from kazeia_desktop.events import ClauseStarted, Failed, Notice, State, StateChanged, TurnEnded, TurnStarted, UserText
+from kazeia_desktop.events import (
+    ClauseStarted,
+    Failed,
+    Notice,
+    State,
+    StateChanged,
+    TurnEnded,
+    TurnsRemoved,
+    TurnStarted,
+    UserText,
+)
 from kazeia_desktop.pipeline import answering
 from kazeia_desktop.pipeline.metrics import SPANS
 from tests.fakes.stages import FakeConversation, until
@@ -47,6 +57,7 @@ def test_barge_in_at_the_endpoint_keeps_both_halves_of_the_question() -> None:
         fake.watcher.wait_for(TurnStarted)
         fake.ask(1.0)
         assert fake.watcher.wait_for(TurnEnded, turn_id=1, reason="interrupted", reply="")
+        assert fake.watcher.wait_for(TurnsRemoved, first=1, last=1), "the second turn asks it again, whole"
         fake.recognizer.gate.open()
         assert fake.watcher.wait_for(TurnEnded, turn_id=2, reason="done")
         # What came before the pause is heard again with the rest: twice 1 s of speech, with what surrounds it.
