@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from kazeia_desktop.gui import icons
@@ -13,6 +13,8 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.gui.words import Words
 
 _ICON = 20
+_VOICE_PX = 560
+"""From this width on the voice is named."""
 
 
 class _Menu(QMenu):
@@ -69,7 +71,8 @@ class Header(QWidget):
         box.setSpacing(GRID)
         box.addWidget(self.conversations)
         box.addWidget(self.name)
-        box.addWidget(self.voice, 1)
+        box.addWidget(self.voice)
+        box.addStretch(1)
         box.addWidget(self.private)
         box.addWidget(self.pages)
         box.addWidget(self.settings)
@@ -81,6 +84,11 @@ class Header(QWidget):
         button.setObjectName("flat")
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room the voice is left out: that nothing is kept is more to know."""
+        super().resizeEvent(event)
+        self.voice.setVisible(event.size().width() >= _VOICE_PX)
 
     @property
     def tab_order(self) -> tuple[QWidget, ...]:

@@ -1,8 +1,13 @@
-"""A control with its label before it, in one line."""
+"""A control with its label: before it, or above it where there is little room."""
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from typing import Final
+
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QLabel, QWidget
 
 from kazeia_desktop.gui.theme import GRID
+
+_ONE_LINE_PX: Final = 480
 
 
 class Labelled(QWidget):
@@ -12,8 +17,13 @@ class Labelled(QWidget):
         super().__init__(parent)
         self.label = QLabel()
         self.label.setBuddy(control)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(GRID)
-        line.addWidget(self.label)
-        line.addWidget(control, 1)
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._line.setContentsMargins(0, 0, 0, 0)
+        self._line.setSpacing(GRID)
+        self._line.addWidget(self.label)
+        self._line.addWidget(control, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        one_line = event.size().width() >= _ONE_LINE_PX
+        self._line.setDirection(QBoxLayout.Direction.LeftToRight if one_line else QBoxLayout.Direction.TopToBottom)

@@ -149,3 +149,17 @@ def test_the_menu_of_pages_opens_by_enter_and_leads_to_a_page(opened: Opener) ->
     QTest.keyClick(header.pages, Qt.Key.Key_Return)  # until the menu is closed
     assert seen == [True]
     one.until(lambda: one.window.page is not None)
+
+
+def test_in_the_smallest_window_nothing_is_wider_than_it(opened: Opener) -> None:
+    one = opened()
+    one.window.resize(*one.window.smallest)
+    for page in PAGES:
+        one.window.show_page(page.name)
+        shown = one.window.page
+        assert shown is not None
+        one.bot.wait(300)  # what is looked up is there
+        area = shown.scroll_area
+        assert shown.content.width() <= area.viewport().width(), page.name
+    header = one.window.header
+    assert header.private.width() >= header.private.sizeHint().width() and not header.voice.isVisible()

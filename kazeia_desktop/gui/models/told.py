@@ -1,5 +1,8 @@
 """Sizes, speeds and errors as the page of models tells them."""
 
+import os
+from pathlib import Path
+
 from kazeia_desktop.errors import DownloadError, KazeiaError, ModelCorruptError, ModelMissingError
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.models.fetch import Progress
@@ -10,6 +13,11 @@ def size(count: int, words: Words) -> str:
     if count >= 10**9:
         return words.tr("{size} GB", size=words.locale.toString(count / 1e9, "f", 1))
     return words.tr("{size} MB", size=max(1, round(count / 1e6)) if count else 0)
+
+
+def folder(path: Path) -> str:
+    """A path that may be broken into lines."""
+    return str(path).replace(os.sep, f"{os.sep}\u200b")
 
 
 def title(name: str, words: Words) -> str:

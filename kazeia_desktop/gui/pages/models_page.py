@@ -47,8 +47,7 @@ class ModelsPage(DropTarget, Page):
         self._lists: dict[Kind | None, QVBoxLayout] = {}
         self.column.addWidget(self.intro)
         for kind in (None, *_KINDS):  # None: what is still to be made
-            self._headings[kind] = QLabel()
-            self._headings[kind].setObjectName("section")
+            self._headings[kind] = plain_label("section")
             self._headings[kind].hide()
             self._lists[kind] = QVBoxLayout()
             self._lists[kind].setSpacing(GRID)
@@ -182,7 +181,7 @@ class ModelsPage(DropTarget, Page):
                 tr(
                     "Models take {used} in {folder}; {free} are free. Nothing is fetched before you ask for it.",
                     used=told.size(listing.used_bytes, words), free=told.size(listing.free_bytes, words),
-                    folder=str(listing.models_dir),
+                    folder=told.folder(listing.models_dir),
                 ),
             )  # fmt: skip
 
