@@ -221,7 +221,8 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
         border: 2px solid {t.error}; min-height: {inner - 2}px; padding-left: {GRID - 1}px; }}
     QComboBox QAbstractItemView {{ background: {t.surface}; border: 1px solid {t.outline}; outline: none; }}
     QComboBox QAbstractItemView::item {{ min-height: {inner}px; padding: 0 {GRID}px; }}
-    QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent; }}
+    QCheckBox {{ min-height: {height}px; spacing: {GRID}px; border-radius: 6px; border: 2px solid transparent;
+        padding: 0 {GRID // 2}px; }}
     QCheckBox:focus {{ border: 2px solid {t.text}; }}
     QCheckBox::indicator {{
         width: 16px; height: 16px; border: 1px solid {t.outline}; border-radius: 4px; background: {t.field};
