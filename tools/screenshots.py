@@ -712,7 +712,7 @@ def scene_models_smaller(window, host, let, shot) -> None:  # noqa: ANN001
     _begin(window, host, let)
     window.show_page("models")
     page = window.page
-    while page.listing is None:
+    while page.listing is None or "qwen2.5-coder-0.5b" not in page.rows:
         let(0.05)
     page.rows["qwen2.5-coder-0.5b"].smaller.click()
     page.rows["qwen2.5-coder-0.5b"].part.type.show_value("q4_0-pure")

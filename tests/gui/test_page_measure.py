@@ -13,6 +13,7 @@ from kazeia_desktop.events import Failed
 from kazeia_desktop.gui.column_scroll import ColumnScroll
 from kazeia_desktop.gui.header import _Menu
 from kazeia_desktop.gui.pages.registry import PAGES
+from kazeia_desktop.gui.pages.voices_page import VoicesPage
 from kazeia_desktop.gui.theme import GRID, PAGE_PX
 from kazeia_desktop.gui.voices.row import language_name
 from kazeia_desktop.gui.words import Words
@@ -160,6 +161,10 @@ def test_in_the_smallest_window_nothing_is_wider_than_it(opened: Opener) -> None
         assert shown is not None
         one.bot.wait(300)  # what is looked up is there
         area = shown.scroll_area
+        if isinstance(shown, VoicesPage):
+            shown.add.show()
+            shown.add._form.show()
+            one.settle()
         assert shown.content.width() <= area.viewport().width(), page.name
     header = one.window.header
     assert header.private.width() >= header.private.sizeHint().width() and not header.voice.isVisible()

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QDate, QLocale, Signal
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QLineEdit, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import KazeiaError
 from kazeia_desktop.frames import FloatArray
@@ -18,6 +19,7 @@ from kazeia_desktop.gui.voices.advice import advice
 from kazeia_desktop.gui.voices.recording import RecordPart
 
 _KINDS: Final = (".wav", ".flac")
+_ONE_LINE_PX: Final = 560
 
 
 class AddVoice(DropTarget, Card):
@@ -41,13 +43,13 @@ class AddVoice(DropTarget, Card):
         self.advice = plain_label("quiet")
         self.name, self.who, self.when, self.how = QLineEdit(), QLineEdit(), QLineEdit(), QLineEdit()
         self.agreed = QCheckBox()
-        self._labels = [QLabel() for _ in range(4)]
-        form = QFormLayout()
+        self._labels = [plain_label() for _ in range(4)]
+        form = QVBoxLayout()  # a QFormLayout gives labels that wrap less room than there is
         form.setSpacing(GRID)
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapAllRows)
         for label, field in zip(self._labels, (self.name, self.who, self.when, self.how), strict=True):
             label.setBuddy(field)
-            form.addRow(label, field)
+            form.addWidget(label)
+            form.addWidget(field)
             field.textChanged.connect(self._refresh)
         self._form = QWidget()
         box = QVBoxLayout(self._form)
@@ -232,7 +234,7 @@ class AddVoice(DropTarget, Card):
         for label, field, text in zip(self._labels, (self.name, self.who, self.when, self.how), texts, strict=True):
             label.setText(text)
             field.setAccessibleName(text)
-        self.agreed.setText(tr("This person agrees that Kazeia speaks with their voice"))
+        self._write_agreed()
         self.again.setText(tr("Record again"))
         self.file.setText(tr("Choose a file…"))
         self.keep.setText(tr("Keep this voice"))
@@ -247,6 +249,18 @@ class AddVoice(DropTarget, Card):
             describe(control, text)
         self.record.retranslate()
         self._refresh()
+
+    def _write_agreed(self) -> None:
+        """A check box does not wrap: in a narrow window its text is broken in the middle."""
+        text = self.words.tr("This person agrees that Kazeia speaks with their voice")
+        if self.width() < _ONE_LINE_PX:
+            at = min((at for at, c in enumerate(text) if c == " "), key=lambda at: abs(at - len(text) / 2))
+            text = f"{text[:at]}\n{text[at + 1 :]}"
+        self.agreed.setText(text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._write_agreed()
 
     def dress(self, tokens: Tokens) -> None:
         """Take over the colours of a theme."""
