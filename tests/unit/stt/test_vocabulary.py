@@ -8,6 +8,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from kazeia_desktop.errors import ModelCorruptError, ModelIncompatibleError
+from kazeia_desktop.stt import vocabulary
 from kazeia_desktop.stt.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.unit
@@ -82,3 +83,21 @@ def test_a_damaged_tokenizer_is_told_in_one_line(tmp_path: Path, raw: bytes) -> 
     with pytest.raises(ModelCorruptError) as caught:
         Vocabulary(tmp_path, {}, 14)
     assert "\n" not in str(caught.value)
+
+
+def test_the_merges_are_not_read_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    folder = tokenizer(tmp_path)
+    file = folder / "tokenizer.json"
+    whole = json.loads(file.read_text())
+    whole["model"]["merges"] = [["B", "o"], ["!", "n"]]  # of which one makes no token: read, it would be refused
+    whole["model"]["vocab"] |= {"]": 7, "merges": 8}
+    file.write_text(json.dumps(whole))
+    assert Vocabulary(folder, {}, 50).text([0, 1, 2]) == "Bon"
+    assert json.loads(vocabulary._without_merges(file.read_bytes())) == {
+        **whole, "model": {**whole["model"], "merges": []},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b'{"model": {"merges": [], "vocab": {}}, "a": 1}', b'"merges": [', b"]}}"])
+def test_another_order_is_left_as_it_is(raw: bytes) -> None:
+    assert vocabulary._without_merges(raw) == raw
