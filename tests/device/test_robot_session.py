@@ -60,6 +60,8 @@ PAINTED_CPU_MS: Final = 1500
 READY_S: Final = 180.0
 TURN_S: Final = 120.0
 SILENT_S: Final = 0.5
+TONES_S: Final = 3 * 1.5
+"""Libraries come into memory first."""
 CLOSED_S: Final = 3 * 2.0
 
 
@@ -263,8 +265,16 @@ def check_loudspeaker(room: Room) -> None:
         "the loudspeaker is tried",
         lambda now: now.says(tr("Step {n} of {total}", n=4, total=5)) and now.can(tr("Play a sound")),
     )
-    begin_s = time.monotonic()
+    pressed_s = time.monotonic()
     robot.click(tr("Play a sound"))
+    robot.until(
+        "tones are heard at once", lambda now: bool(room.loudspeaker.loud_s(pressed_s, time.monotonic())), TONES_S
+    )
+    robot.until(
+        "it says that the voice is prepared",
+        lambda now: now.says(tr("Did you hear the two tones? The voice is being prepared: a few seconds.")),
+    )
+    begin_s = time.monotonic()
     robot.until(
         "it asks whether it was heard",
         lambda now: now.says(tr("Did you hear it? If not, raise the volume or choose another loudspeaker.")),
