@@ -22,7 +22,7 @@ from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.gguf_writer import GgufWriter, Key, TensorPlan
 from kazeia_desktop.models.convert import requantize as module
 from kazeia_desktop.models.convert.quant_types import FILE_TYPES, FOUR_BITS, WITH_IMATRIX, plan_quant
-from kazeia_desktop.models.convert.requantize import is_language_model, requantize
+from kazeia_desktop.models.convert.requantize import is_language_model, requantize, requantized_bytes
 from kazeia_desktop.models.fetch import Progress
 from kazeia_desktop.runtime.cancel import CancelToken
 from tests.fakes.tiny_llms import ARCHITECTURES, tiny_llm, tool
@@ -253,3 +253,11 @@ def test_a_real_model(tmp_path: Path) -> None:
 def test_errors_are_ours() -> None:
     with pytest.raises(KazeiaError, match=r"no model file|There is no"):
         requantize(Path("nowhere.gguf"), Path("x.gguf"), "q4_0")
+
+
+@pytest.mark.parametrize("dtype", ["q4_0", "q8_0"])
+def test_the_size_is_known_before_anything_is_written(mixed: Path, tmp_path: Path, dtype: str) -> None:
+    told = requantized_bytes(mixed, dtype, pure=True)
+    assert list(tmp_path.iterdir()) == []
+    made = requantize(mixed, tmp_path / "made.gguf", dtype, pure=True)
+    assert abs(told - made.bytes) < 16_384  # llama.cpp tells hundredths of a MiB
