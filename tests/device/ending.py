@@ -1,6 +1,7 @@
 """How long Kazeia's process is still there after it was asked to end, in each state: real processes and models."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def end(state: str, way: str, home: Path, audio: VirtualAudio, said: Path | None
         began_s = ask(process, way, environment)
         code = process.wait(_GONE_S)
         took_s = time.monotonic() - began_s
-        return Ended(took_s, code, tuple(child for child in children if Path(f"/proc/{child}").exists()))
+        return Ended(took_s, code, tuple(child for child in children if not ends(child)))
     finally:
         for one in (process, player):
             if one is not None and one.poll() is None:
@@ -96,6 +97,18 @@ def ask(process: "subprocess.Popen[bytes]", way: str, environment: Mapping[str, 
             with patch.dict(os.environ, environment):
                 request(Place.of(Paths.from_environment()), "quit")  # what `kazeia quit` does
     return began_s
+
+
+def ends(pid: int) -> bool:
+    """Whether a process is gone, within a second: one that was killed takes a moment."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 1.0)[0])
+    finally:
+        os.close(handle)
 
 
 def children_of(pid: int) -> list[int]:
