@@ -82,7 +82,8 @@ class PromptWriter:
             InferenceError: the last message alone, or the system's, is too long.
         """
         room = self._n_ctx - min(n_reply, self._n_ctx // 4)
-        limit, n_dropped = room, 0
+        n_dropped = self._surely_dropped(history, room)
+        limit = int(room * _KEPT_WHEN_FULL) if n_dropped else room
         while True:
             prompt = self.write([system, *examples, *history[n_dropped:]], thinking)
             n, left = len(prompt.tokens), len(history) - n_dropped
@@ -92,6 +93,21 @@ class PromptWriter:
                 raise self._too_long(n, room, system)
             limit = int(room * _KEPT_WHEN_FULL)
             n_dropped += 2  # a question and its answer
+
+    def _surely_dropped(self, history: Sequence[Message], room: int) -> int:
+        """How many of the oldest messages cannot fit, by their own tokens alone.
+
+        A conversation of thousands of turns, taken up again, is otherwise written once for each turn that is left out.
+        """
+        n_whole = 0
+        kept_from = len(history)
+        for at in range(len(history) - 1, -1, -1):
+            n_whole += len(self.tokens_of(history[at]))
+            if n_whole <= int(room * _KEPT_WHEN_FULL):
+                kept_from = at
+            if n_whole > room:
+                return min(kept_from + kept_from % 2, max(0, (len(history) - 1) // 2 * 2))
+        return 0
 
     def _too_long(self, n: int, room: int, system: Message) -> InferenceError:
         n_system = len(self.tokens_of(system))

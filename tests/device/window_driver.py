@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer
 
 from kazeia_desktop import app
 from kazeia_desktop.gui.bridge import EngineBridge
+from kazeia_desktop.gui.main_window import MainWindow
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
 
@@ -18,7 +19,7 @@ def tell(**record: object) -> None:
     sys.stdout.flush()
 
 
-class ToldWindow(app.MainWindow):
+class ToldWindow(MainWindow):
     """The window that `kazeia` opens; it also saves a picture of itself when it begins to speak."""
 
     def __init__(self, bridge: EngineBridge, settings: Settings, paths: Paths | None = None) -> None:
@@ -39,7 +40,7 @@ class ToldWindow(app.MainWindow):
 
 
 def main(run: Callable[[], int] = app.main) -> int:
-    app.MainWindow = ToldWindow  # type: ignore[misc]
+    app.MainWindow = ToldWindow  # type: ignore[attr-defined]
     return run()
 
 
