@@ -8,7 +8,7 @@ _LOOKS: Final = 3  # tokens by which a number of threads is judged
 _SLOWED: Final = 1.3  # times the quickest: something else takes a core
 _GAIN: Final = 0.95  # of the time: less is worth another number of threads
 _AGING: Final = 1.002  # a token: a growing conversation takes longer, 0.2 per mille a token with the 0.5B model
-_REST: Final = 8  # tokens until another number is tried
+_REST: Final = 3  # tokens until another number is tried
 _LONGEST_REST: Final = 128
 
 

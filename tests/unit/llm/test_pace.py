@@ -40,7 +40,7 @@ def test_a_taken_core_is_left_and_taken_again_when_free() -> None:
     machine.write(40, 2, _QUIET.__getitem__)
     beside = machine.write(200, 2, _BESIDE_ONE.__getitem__)
     assert beside.index(1) <= 3, "seen after few tokens"
-    assert beside.count(2) <= 12, "asked seldom, and less and less often"
+    assert beside.count(2) <= 18, "asked seldom, and less and less often"
     machine.pace.another_reply()
     after = machine.write(40, 2, _QUIET.__getitem__)
     assert after.index(2) <= 3, "another reply asks at once"
