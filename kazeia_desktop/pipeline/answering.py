@@ -11,6 +11,7 @@ from kazeia_desktop.events import Notice, ReplyDelta, State, UserPartial, UserTe
 from kazeia_desktop.frames import CAPTURE_RATE_HZ, Clause, FloatArray, TextDelta
 from kazeia_desktop.llm.base import ChatSession
 from kazeia_desktop.llm.tools.base import Tools
+from kazeia_desktop.log import where
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.items import (
     Amend,
@@ -101,7 +102,7 @@ class RecognizeStage:
     def _recognize_draft(self, draft: Draft) -> None:
         """A fault is not told: it is met again, and told, where the utterance has ended."""
         started_s = time.monotonic()
-        with contextlib.suppress(KazeiaError):  # Cancelled is one too
+        try:
             transcript = self.recognizer.transcribe(draft.samples, 0, draft.cancel)
             draft.took_ms = (time.monotonic() - started_s) * 1000
             draft.transcript = transcript
@@ -110,7 +111,12 @@ class RecognizeStage:
                 self._desk.emit(UserPartial(text))
                 if draft.paused and not len(self._prompts):
                     self._prompts.put(ReadAhead(text, draft.cancel))
-        draft.done = True
+        except (KazeiaError, ChannelClosed):  # Cancelled is one too
+            pass
+        except Exception as error:  # noqa: BLE001 - as a fault that is expected: what was said is not lost by it
+            _log.warning("a draft failed: %s", where(error))
+        finally:
+            draft.done = True
 
     def _recognize(self, turn: Turn, said: Said) -> None:
         utterance, draft = said.utterance, said.draft

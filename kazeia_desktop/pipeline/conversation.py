@@ -148,9 +148,7 @@ class Conversation:
         self._desk.end_idle(closing=True)
         if self._parts.errands is not None:
             self._parts.errands.close()
-        turn = self._desk.current
-        if turn is not None:
-            self._interrupt(turn)
+        self._stop_answering()
         if self._parts.source is not None:
             self._parts.source.stop()
         for channel in (self._utterances, self._prompts, self._deltas, self._to_speak, self._watched):
@@ -161,6 +159,7 @@ class Conversation:
         if self._parts.sink is not None:
             self._parts.sink.stop()
         busy = self._join(_SOON_S)
+        self._stop_answering()  # what was said last may have ended just then
         if "llm" not in busy:
             self._reply.amend(left)
         if self._parts.memory is not None:  # before what cannot be interrupted is waited for: the process may end
@@ -196,6 +195,11 @@ class Conversation:
 
     def interrupt(self) -> None:
         """Stop thinking and speaking now."""
+        if self._listen is not None:
+            self._listen.withdraw()
+        self._stop_answering()
+
+    def _stop_answering(self) -> None:
         turn = self._desk.current
         if turn is not None:
             self._interrupt(turn)
@@ -329,7 +333,7 @@ class Conversation:
             else:
                 self._recognize.recognizer.apply(settings.stt)
             if _other_model(old, settings):
-                self.interrupt()
+                self._stop_answering()
                 self._desk.emit(Notice("The language model is loaded anew; the conversation goes on.", {}))
                 self._prompts.put(self._sessions.reload())
                 self._desk.end_idle()

@@ -15,13 +15,14 @@ from kazeia_desktop.frames import CAPTURE_RATE_HZ, AudioFrame, FloatArray, Utter
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.items import Draft, Hearing, Said
 from kazeia_desktop.pipeline.turn import Turn
-from kazeia_desktop.runtime.channel import Channel
+from kazeia_desktop.runtime.channel import Channel, ChannelClosed
 from kazeia_desktop.vad.endpointing import SpeechDetector, SpeechDiscarded, SpeechHeard, SpeechSoFar, UtteranceEnded
 
 _LEVEL_PERIOD_S: Final = 1 / 15
 _LEVEL_STEP: Final = 0.004
 """A change of RMS too small to see; an idle window draws nothing."""
-_MAX_SAMPLES: Final = 30 * CAPTURE_RATE_HZ
+_MAX_SAMPLES: Final = 120 * CAPTURE_RATE_HZ
+"""Of what was said with pauses before it was answered; who speaks longer is answered from the last pause on."""
 _AFTER_VOICE_S: Final = 0.25
 """Half duplex: the room still rings after the voice ends."""
 _DRAFT_SHARE: Final = 0.25
@@ -57,6 +58,7 @@ class ListenStage:
         self._half_duplex = half_duplex
         self._muted = threading.Event()
         self._send_now = threading.Event()
+        self._withdrawn = threading.Event()
         self._deaf_until = 0.0
         self._said: tuple[int, FloatArray] | None = None  # turn, samples of the last utterance
         self._carried: FloatArray | None = None  # said before a pause, not yet answered
@@ -77,8 +79,12 @@ class ListenStage:
         """End the utterance that is being spoken."""
         self._send_now.set()
 
+    def withdraw(self) -> None:
+        """Nobody wants an answer any more to what was said before the pause that has just ended."""
+        self._withdrawn.set()
+
     def run(self) -> None:
-        """Until the source is stopped or at its end."""
+        """Until the source is stopped or at its end, or nobody recognises any more."""
         try:
             while True:
                 frame = self._source.read(0.5)
@@ -86,6 +92,8 @@ class ListenStage:
                     self._hear(frame)
         except EOFError:
             self._desk.set_resting(State.IDLE)
+        except ChannelClosed:  # closing
+            pass
         except AudioDeviceError as error:
             self._desk.set_resting(State.IDLE)
             self._desk.fail(error, "devices")
@@ -96,9 +104,15 @@ class ListenStage:
         if self._is_deaf(frame.time_s):
             self._detector.reset()
             self._drop_draft()
+            self._carried = None
             if self._desk.state is State.HEARING:
                 self._desk.rest()
             return
+        if self._withdrawn.is_set():
+            self._withdrawn.clear()
+            if self._carried is not None:
+                self._carried = None
+                self._drop_draft()
         events = list(self._detector.push(frame))
         if self._send_now.is_set():
             self._send_now.clear()
@@ -124,23 +138,27 @@ class ListenStage:
         return now_s < self._deaf_until
 
     def _begin_hearing(self) -> None:
-        turn = self._desk.current
-        if turn is not None:
-            heard = self._interrupt(turn)
-            # The user paused and goes on: what came before belongs to the same question.
-            if not heard and self._said is not None and self._said[0] == turn.id:
-                self._carried = self._said[1]
-                self._drop_draft()
+        self._stop_answering()
         self._desk.hearing()
+
+    def _stop_answering(self) -> None:
+        turn = self._desk.current
+        if turn is None:
+            return
+        heard = self._interrupt(turn)
+        # The user paused and goes on: what came before belongs to the same question.
+        if not heard and self._said is not None and self._said[0] == turn.id:
+            self._carried = self._said[1]
+            self._drop_draft()
 
     def _begin_draft(self, so_far: SpeechSoFar, now_s: float) -> None:
         """Have what was said recognised while the speaker may go on."""
-        if self._desk.current is not None:  # something softer than what interrupts
-            return
-        before = self._draft
         if so_far.paused:
             self._drop_draft()  # of less than what is there now
-        elif before is not None and not (before.done and self._has_rested(before, now_s)):
+        if self._desk.current is not None:  # something softer than what interrupts, or written meanwhile
+            return
+        before = self._draft
+        if before is not None and not (before.done and self._has_rested(before, now_s)):
             return
         if len(self._utterances):  # the recogniser is busy, or being loaded anew
             return
@@ -157,19 +175,15 @@ class ListenStage:
             draft.cancel.set()
 
     def _with_carried(self, samples: FloatArray) -> FloatArray:
-        carried = self._carried
-        if carried is None or len(carried) + len(samples) > _MAX_SAMPLES:
-            return samples
-        return np.concatenate([carried, samples])
+        return samples if self._carried is None else np.concatenate([self._carried, samples])
 
     def _submit(self, samples: FloatArray, speech_end_s: float, ended_s: float, nothing_new: bool) -> None:
-        turn = self._desk.current
-        if turn is not None:  # began before the 96 ms that interrupt, for example softly
-            self._interrupt(turn)
+        self._stop_answering()  # that began before the 96 ms that interrupt, for example softly
+        if self._carried is not None and len(self._carried) + len(samples) > _MAX_SAMPLES:
+            self._carried, nothing_new = None, False
+        if not nothing_new:
+            self._drop_draft()
         draft, self._draft = self._draft, None
-        if draft is not None and not nothing_new:
-            draft.cancel.set()
-            draft = None
         superseded = self._said[0] if self._carried is not None and self._said is not None else 0
         samples, self._carried = self._with_carried(samples), None
         turn = self._desk.begin(typed=False, cancel=None if draft is None else draft.cancel)
@@ -179,16 +193,18 @@ class ListenStage:
         turn.marks.set("endpoint", ended_s)
         self._desk.hearing()
         self._desk.advance(turn, State.THINKING)
+        self._desk.rest()  # where it was stopped already
         self._said = (turn.id, samples)
         self._utterances.put(Said(Utterance(turn.id, samples, speech_end_s, ended_s), draft))
 
     def _discard(self) -> None:
         self._drop_draft()
-        carried, self._carried = self._carried, None
-        if carried is not None:  # a cough stopped the answer before it began: answer after all
+        if self._carried is not None and self._desk.current is None:
+            # A cough stopped the answer before it began: answer after all.
             now = time.monotonic()
-            self._submit(carried, now, now, nothing_new=False)
+            self._submit(np.zeros(0, np.float32), now, now, nothing_new=False)
         else:
+            self._carried = None
             self._desk.rest()
 
     def _show_hearing(self) -> None:

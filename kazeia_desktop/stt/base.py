@@ -17,7 +17,7 @@ class SpeechRecognizer(Protocol):
         """Recognise one utterance.
 
         Args:
-            samples: (n,) float32 mono in [-1, 1] at 16 kHz, at most 30 s.
+            samples: (n,) float32 mono in [-1, 1] at 16 kHz; of more than 30 s each part by itself, cut at pauses.
             turn_id: copied into the transcript.
             cancel: stops the encoder within 100 ms; polled once per token.
         Returns:

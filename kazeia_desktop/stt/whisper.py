@@ -134,7 +134,9 @@ class WhisperRecognizer:
             language: str = self._settings.language
             text = ""
             if len(samples) >= _SHORTEST_S * CAPTURE_RATE_HZ:
-                samples = np.ascontiguousarray(samples[: int(WINDOW_S * CAPTURE_RATE_HZ)], np.float32)
+                samples = np.ascontiguousarray(samples, np.float32)
+                if full_window:
+                    samples = samples[: int(WINDOW_S * CAPTURE_RATE_HZ)]
                 language, text = self._recognize(graphs, samples, language, cancel, full_window)
             return Transcript(
                 turn_id,
@@ -150,6 +152,12 @@ class WhisperRecognizer:
         self, graphs: Graphs, samples: FloatArray, language: str, cancel: CancelToken, full_window: bool
     ) -> tuple[str, str]:
         seconds = len(samples) / CAPTURE_RATE_HZ
+        if seconds > WINDOW_S + _PAUSE_S:
+            at = longest_pause(samples)
+            first, rest = (
+                self._recognize(graphs, half, language, cancel, full_window) for half in (samples[:at], samples[at:])
+            )
+            return first[0], f"{first[1]} {rest[1]}".strip()
         window_s = min(WINDOW_S, max(_SHORTEST_WINDOW_S, seconds + _AFTER_SPEECH_S))
         if full_window:
             self._encode_as_faster_whisper(graphs, samples, cancel)

@@ -32,7 +32,7 @@ def once(owner: object, name: str) -> None:
 
 
 FAULTS: dict[str, Callable[[FakeConversation], tuple[object, str]]] = {
-    "stt": lambda fake: (fake.recognizer, "transcribe"),
+    "stt": lambda fake: (fake.conversation._recognize, "_recognize"),
     "llm": lambda fake: (fake.session, "reply"),
     "text": lambda fake: (fake.conversation._split, "_remember"),
     "tts": lambda fake: (fake.voice, "synthesize"),

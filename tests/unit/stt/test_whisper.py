@@ -235,6 +235,16 @@ def test_more_words_than_one_window_holds_are_heard_in_two(
     assert missed <= len(wanted) * 0.2, (heard, wanted)
 
 
+def test_more_than_half_a_minute_is_heard_to_its_end(
+    recognizer: WhisperRecognizer, speech: dict[str, FloatArray]
+) -> None:
+    first, last = speech["vm-nonumber"], speech["demo-thanks"][: 10 * 16_000]
+    alone = words(recognizer.transcribe(last, 0, CancelToken()).text)
+    gap = np.zeros(max(8000, 32 * 16_000 - len(first)), np.float32)  # the second begins after 32 s
+    heard = words(recognizer.transcribe(np.concatenate([first, gap, last]), 0, CancelToken()).text)
+    assert sum(word in heard for word in alone) >= 0.8 * len(alone), (heard, alone)
+
+
 _MENU = (
     "Pour activer ou désactiver le mode sourdine, veuillez appuyer sur 1. Pour verrouiller ou déverrouiller la "
     "conférence, appuyez sur 2. Pour éjecter le dernier participant, appuyez sur 3. Pour réduire ou augmenter le "
