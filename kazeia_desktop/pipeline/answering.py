@@ -143,8 +143,7 @@ class RecognizeStage:
             self._give_up(turn, "nothing")
         elif self._is_echo(utterance.samples, utterance.speech_end_s, text):
             self._give_up(turn, "echo")
-        elif not turn.cancel.is_set():
-            self._desk.emit(UserText(turn.id, text, transcript.language))
+        elif self._desk.emit_of(turn, UserText(turn.id, text, transcript.language)):
             self._prompts.put(Prompt(turn.id, text))
 
 
@@ -281,7 +280,7 @@ class ReplyStage:
         turn.marks.set("prompt", time.monotonic())
         try:
             for piece in self._visible(turn, text):
-                self._desk.emit(ReplyDelta(turn.id, piece))
+                self._desk.emit_of(turn, ReplyDelta(turn.id, piece))
                 self._deltas.put(TextDelta(turn.id, piece))
         except Cancelled:
             return

@@ -184,12 +184,9 @@ class Conversation:
         text = text.strip()
         if not text or self._closed:
             return
-        current = self._desk.current
-        if current is not None:
-            self._interrupt(current)
-        turn = self._desk.begin(typed=True)
+        language = self._settings.llm.language
+        turn = self._desk.begin_after(self._interrupt, typed=True, asked=lambda turn: UserText(turn.id, text, language))
         turn.marks.set("speech_end", time.monotonic())
-        self._desk.emit(UserText(turn.id, text, self._settings.llm.language))
         self._desk.advance(turn, State.THINKING)
         self._prompts.put(Prompt(turn.id, text))
 
@@ -209,7 +206,7 @@ class Conversation:
         turn = self._desk.begin_if_idle()
         if turn is None:
             return False
-        self._desk.emit(ReplyDelta(turn.id, said))
+        self._desk.emit_of(turn, ReplyDelta(turn.id, said))
         with contextlib.suppress(ChannelClosed):
             self._deltas.put(TextDelta(turn.id, said))
             self._deltas.put(TextDelta(turn.id, "", last=True))

@@ -39,6 +39,37 @@ class TurnDesk:
         with self._lock:
             self._listener(event)
 
+    def emit_of(self, turn: Turn, event: Event) -> bool:
+        """Pass on an event of `turn`, unless that has ended: nothing of a turn comes after its end."""
+        with self._lock:
+            if self._current is not turn:
+                return False
+            self._listener(event)
+        return True
+
+    def begin_after(
+        self,
+        stop: Callable[[Turn], object],
+        typed: bool,
+        cancel: CancelToken | None = None,
+        asked: Callable[[Turn], Event] | None = None,
+    ) -> Turn:
+        """As `begin`, whatever other threads begin at the same time.
+
+        Args:
+            stop: ends the turn that is under way; called without the lock.
+            asked: the event of what was asked, where that is known already.
+        """
+        while True:
+            with self._lock:
+                before = self._current
+                if before is None:
+                    turn = self.begin(typed, cancel)
+                    if asked is not None:
+                        self.emit(asked(turn))
+                    return turn
+            stop(before)
+
     def begin(self, typed: bool, cancel: CancelToken | None = None) -> Turn:
         """A new current turn; the caller has interrupted the one before.
 

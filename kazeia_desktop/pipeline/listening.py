@@ -186,7 +186,8 @@ class ListenStage:
         draft, self._draft = self._draft, None
         superseded = self._said[0] if self._carried is not None and self._said is not None else 0
         samples, self._carried = self._with_carried(samples), None
-        turn = self._desk.begin(typed=False, cancel=None if draft is None else draft.cancel)
+        cancel = None if draft is None else draft.cancel
+        turn = self._desk.begin_after(self._interrupt, typed=False, cancel=cancel)
         if superseded:  # this turn asks it again, whole
             self._desk.emit(TurnsRemoved(superseded, superseded))
         turn.marks.set("speech_end", speech_end_s)

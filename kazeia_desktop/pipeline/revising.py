@@ -108,7 +108,7 @@ class Reviser:
         turn = self._begin()
         with self._lock:
             self._replay = (turn.id, turn_id)
-        self._desk.emit(ReplayStarted(turn.id, turn_id))
+        self._desk.emit_of(turn, ReplayStarted(turn.id, turn_id))
         with contextlib.suppress(ChannelClosed):
             if kept:
                 to_speak.put(Replay(turn.id, kept))
@@ -122,17 +122,14 @@ class Reviser:
         return self._base < turn_id <= self._desk.last_id
 
     def _begin(self) -> Turn:
-        current = self._desk.current
-        if current is not None:
-            self._interrupt(current)
-        turn = self._desk.begin(typed=True)
+        turn = self._desk.begin_after(self._interrupt, typed=True)
         turn.marks.set("speech_end", time.monotonic())
         return turn
 
     def _ask(self, first: int, text: str) -> None:
         turn = self._begin()
         self._remove(first, turn.id - 1)
-        self._desk.emit(UserText(turn.id, text, self._language()))
+        self._desk.emit_of(turn, UserText(turn.id, text, self._language()))
         self._desk.advance(turn, State.THINKING)
         with contextlib.suppress(ChannelClosed):
             self._lines.prompts.put(Prompt(turn.id, text, replaces=first))

@@ -316,4 +316,4 @@ class WatchStage:
         self._desk.advance(turn, State.SPEAKING)
         text = self._clause_texts(turn.id).get(index, "")
         if text and not turn.cancel.is_set():
-            self._desk.emit(ClauseStarted(turn.id, index, text))
+            self._desk.emit_of(turn, ClauseStarted(turn.id, index, text))

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from kazeia_desktop.errors import InferenceError
-from kazeia_desktop.events import Event, Failed, State, StateChanged, TurnEnded, TurnStarted
+from kazeia_desktop.events import Event, Failed, ReplyDelta, State, StateChanged, TurnEnded, TurnStarted, UserText
 from kazeia_desktop.pipeline.desk import TurnDesk
 from kazeia_desktop.pipeline.metrics import SPANS, STAGE_FIGURES, VOICE_FIGURES, turn_metrics
 from kazeia_desktop.pipeline.turn import Turn
@@ -131,3 +131,25 @@ def test_kazeia_speaks_of_its_own_accord_only_while_nobody_does() -> None:
     closing.end_idle(closing=True)
     assert closing.begin_if_idle() is None
     assert TurnDesk(events.append).begin_if_idle() is None, "still loading"
+
+
+def test_two_that_begin_at_once_end_the_one_before() -> None:
+    events: list[Event] = []
+    desk = TurnDesk(events.append)
+
+    def stop(turn: Turn) -> None:
+        if turn.id == 1:  # meanwhile another thread begins, as who types while somebody speaks
+            assert desk.claim(turn)
+            desk.close_turn(turn, "", "interrupted")
+            desk.begin(typed=True)
+        elif desk.claim(turn):
+            desk.close_turn(turn, "", "interrupted")
+
+    first = desk.begin(typed=False)
+    turn = desk.begin_after(stop, typed=False, asked=lambda turn: UserText(turn.id, "Bonjour", "fr"))
+    assert [event.turn_id for event in events if isinstance(event, TurnEnded)] == [1, 2]
+    assert desk.current is turn and turn.id == 3
+    assert events[-1:] == [UserText(3, "Bonjour", "fr")]
+    assert not desk.emit_of(first, UserText(1, "Trop tard", "fr"))
+    assert desk.emit_of(turn, ReplyDelta(3, "Salut"))
+    assert events[-1:] == [ReplyDelta(3, "Salut")]
