@@ -136,13 +136,40 @@ def with_value(settings: Settings, key: str, value: Value) -> Settings:
         unfit = error.errors()[0].get("ctx", {}).get("error")
         if isinstance(unfit, Unfit):
             raise SettingsError(unfit.template, **unfit.values) from error
-        raise SettingsError(
-            "{value!r} does not fit the setting {key}: {reason}.",
-            value=value,
-            key=key,
-            reason=error.errors()[0]["msg"],
-        ) from error
+        raise _unfit(key, value, error) from error
     return settings.model_copy(update={section_name: changed})
+
+
+def _unfit(key: str, value: Value, error: ValidationError) -> SettingsError:
+    """In the user's language what pydantic says in English."""
+    first = error.errors()[0]
+    limits = first.get("ctx", {})
+    match first["type"]:
+        case "less_than_equal":
+            return SettingsError(
+                "{value!r} does not fit the setting {key}: at most {limit}.", value=value, key=key, limit=limits["le"]
+            )
+        case "greater_than_equal":
+            return SettingsError(
+                "{value!r} does not fit the setting {key}: at least {limit}.", value=value, key=key, limit=limits["ge"]
+            )
+        case "literal_error":
+            fitting = str(limits["expected"]).replace(" or ", ", ")
+            return SettingsError(
+                "{value!r} does not fit the setting {key}: choose {fitting}.", value=value, key=key, fitting=fitting
+            )
+        case "float_parsing" | "float_type" | "finite_number":
+            return SettingsError("{value!r} does not fit the setting {key}: a number is needed.", value=value, key=key)
+        case "int_parsing" | "int_type" | "int_from_float":
+            return SettingsError(
+                "{value!r} does not fit the setting {key}: a whole number is needed.", value=value, key=key
+            )
+        case "bool_parsing" | "bool_type":
+            return SettingsError("{value!r} does not fit the setting {key}: yes or no is needed.", value=value, key=key)
+        case _:
+            return SettingsError(
+                "{value!r} does not fit the setting {key}: {reason}.", value=value, key=key, reason=first["msg"]
+            )
 
 
 def _parsed(section: Section, field_name: str, value: Value) -> Any:  # noqa: ANN401 - pydantic checks it

@@ -122,6 +122,24 @@ def test_a_value_that_does_not_fit_is_told_with_value_and_key(key: str, value: s
     assert key in str(told.value) and repr(value) in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "french"),
+    [
+        ("stt.threads", "99", "au plus 32"),
+        ("stt.threads", "-1", "au moins 1"),
+        ("stt.threads", "2.5", "il faut un nombre entier"),
+        ("llm.temperature", "hot", "il faut un nombre"),
+        ("tools.clock", "maybe", "il faut oui ou non"),
+        ("audio.duplex", "both", "choisissez 'auto', 'full', 'half'"),
+    ],
+)
+def test_why_a_value_does_not_fit_is_told_in_french_too(key: str, value: str, french: str) -> None:
+    with pytest.raises(SettingsError) as told:
+        with_value(Settings(), key, value)
+    assert told.value.told_in("fr") == f"{value!r} ne convient pas au réglage {key}\u00a0: {french}."
+    assert "Input should" not in str(told.value)
+
+
 @pytest.mark.parametrize("key", ["", "llm", "llm.", ".x", "nope.x", "llm.nope", "llm.temperature.x"])
 def test_an_unknown_key_is_told(key: str) -> None:
     with pytest.raises(SettingsError, match="no setting"):
