@@ -137,6 +137,7 @@ class ConversationStore:
             ended, metrics: see Said. asked_s: when the question was asked; None: now.
         """
         now_s = self.now_s()
+        question, answer = _as_utf8(question), _as_utf8(answer)
         said = [(USER, question, now_s if asked_s is None else asked_s, DONE if answer else ended, "")]
         if answer:
             said.append((ASSISTANT, answer, now_s, ended, metrics_text(metrics)))
@@ -305,6 +306,11 @@ def _said(row: tuple[str, str, float, int, str, str]) -> Said:
 
 def _summary(row: tuple[int, str, str, float, float, int]) -> Summary:
     return Summary(*row)
+
+
+def _as_utf8(text: str) -> str:
+    """Half of a pair of surrogates, as a broken paste has it, is no character: the file could not hold it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _known(conversation: int | Future[int] | None) -> int | None:

@@ -47,6 +47,11 @@ _ENDS: Final = (  # how a turn ended, and what it took; of an older file, where 
 _STEPS: Final[Mapping[int, tuple[str, ...]]] = {0: _FIRST, 1: _ENDS}
 """Version n -> the statements that make version n + 1 of it."""
 
+_LOOKED_AT: Final = (
+    "SELECT id, title, language, begun_s, changed_s FROM conversations LIMIT 0",
+    "SELECT id, conversation, role, text, folded, said_s, ended, metrics FROM messages LIMIT 0",
+)
+
 _INDEX: Final = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5(folded, content='messages', content_rowid='id')",
     """CREATE TRIGGER IF NOT EXISTS message_added AFTER INSERT ON messages BEGIN
@@ -124,7 +129,15 @@ class Database:
         try:
             for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
                 connection.execute(f"PRAGMA {pragma}")
-            _migrate(connection, self._path)
+            try:
+                _migrate(connection, self._path)
+                if not self._checked:
+                    for looked_at in _LOOKED_AT:
+                        connection.execute(looked_at)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+                    raise
+                raise sqlite3.DatabaseError(str(error)) from error  # its tables are not ours, however it came to that
             if not self._checked:  # it reads the whole file
                 verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if verdict != "ok":
@@ -190,6 +203,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     def version() -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
+    if version() < 0:
+        raise sqlite3.DatabaseError(f"version {version()}")
     if version() < SCHEMA_VERSION:
         with transaction(connection):
             for step in range(version(), SCHEMA_VERSION):  # asked again: another process may have done it

@@ -90,7 +90,10 @@ def _message(one: Said) -> dict[str, object]:
 
 
 def _when(seconds: float) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(seconds).astimezone()
+    try:
+        return datetime.datetime.fromtimestamp(seconds).astimezone()
+    except (OverflowError, OSError, ValueError):  # the file is anybody's to edit, and clocks are set wrongly
+        return datetime.datetime.fromtimestamp(0).astimezone()
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,8 @@
 """What was said, as it is kept."""
 
 import json
+import math
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -76,7 +78,7 @@ def exchanges(said: Iterable[Said]) -> Iterator[tuple[str, str]]:
 
 def metrics_text(metrics: Mapping[str, float | None]) -> str:
     """JSON of what is known of them; "" for nothing."""
-    known = {name: value for name, value in metrics.items() if value is not None}
+    known = {name: value for name, value in metrics.items() if value is not None and math.isfinite(value)}
     return json.dumps(known) if known else ""
 
 
@@ -86,6 +88,16 @@ def metrics_of(text: str) -> Mapping[str, float]:
         return NO_METRICS
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return NO_METRICS
-    return {n: float(v) for n, v in found.items() if type(v) in (int, float)} if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return NO_METRICS
+    return {name: float(value) for name, value in found.items() if _is_figure(value)}
+
+
+def _is_figure(value: object) -> bool:
+    """JSON knows no NaN, but what reads it here does; and it knows numbers that no float holds."""
+    try:
+        return type(value) in (int, float) and math.isfinite(typing.cast(float, value))
+    except OverflowError:
+        return False

@@ -1,5 +1,7 @@
 """Conversations are kept, found, renamed, and gone when they are deleted."""
 
+import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 from kazeia_desktop.errors import StorageError
 from kazeia_desktop.memory import conversations, database
 from kazeia_desktop.memory.conversations import ConversationStore, title_of
+from kazeia_desktop.memory.export import as_json, as_markdown
 from kazeia_desktop.memory.said import Said, exchanges, kept
 
 pytestmark = pytest.mark.unit
@@ -362,3 +365,93 @@ def test_figures_that_are_none_are_no_fault(file: Path, store: ConversationStore
         connection.execute("UPDATE messages SET metrics = ?", (figures,))
     connection.close()
     assert dict(store.messages(one)[1].metrics) == {}
+
+
+def test_half_a_character_is_kept_as_what_it_is(store: ConversationStore) -> None:
+    conversation = store.add(None, "Ça \ud83d va ?", "Oui \udc00.", "fr").result()
+    assert [one.text for one in store.messages(conversation)] == ["Ça ? va ?", "Oui ?."]
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        '{"a_ms": NaN, "stt_ms": 3.0}',
+        '{"a_ms": 1e999, "stt_ms": 3}',
+        f'{{"a_ms": {"9" * 400}, "stt_ms": 3.0}}',
+        f'{{"a_ms": {"9" * 5000}}}',
+        "[" * 100_000,
+    ],
+)
+def test_figures_that_no_float_holds_are_left_out(file: Path, store: ConversationStore, figures: str) -> None:
+    conversation = keep(store, ("Un", "Deux"))
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE messages SET metrics = ?, said_s = 1e300", (figures,))
+    said = store.messages(conversation)
+    assert dict(said[1].metrics) in ({}, {"stt_ms": 3.0})
+    summary = store.get(conversation)
+    assert as_markdown(summary, said, "fr")
+    json.loads(as_json(summary, said), parse_constant=pytest.fail)
+
+
+def test_figures_that_are_no_numbers_are_not_kept(store: ConversationStore) -> None:
+    took = {"stt_ms": 3.0, "a_ms": float("nan"), "b_ms": float("inf"), "c_ms": None}
+    conversation = store.add(None, "Un", "Deux", "fr", metrics=took).result()
+    assert dict(store.messages(conversation)[1].metrics) == {"stt_ms": 3.0}
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA user_version = -3", "PRAGMA user_version = 0", "DROP TABLE messages"])
+def test_a_file_with_other_tables_than_its_version_says_is_set_aside(
+    file: Path, told: list[StorageError], statement: str
+) -> None:
+    first = ConversationStore(file)
+    keep(first, ("Un", "Deux"))
+    first.close()
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement)
+    second = ConversationStore(file, told.append)
+    try:
+        assert keep(second, ("Trois", "Quatre"))
+        assert len(second.summaries()) == 1
+    finally:
+        second.close()
+    assert len(told) == 1 and "is kept as" in str(told[0])
+    assert list(file.parent.glob("*.damaged.db"))
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from kazeia_desktop.memory import database
+at = int(sys.argv[2])
+steps = list(database._ENDS)
+class Killing(tuple):
+    def __iter__(self):
+        for n, statement in enumerate(tuple.__iter__(self)):
+            if n == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield statement
+        os.kill(os.getpid(), signal.SIGKILL)
+database._STEPS = {0: database._FIRST, 1: Killing(steps)}
+database.Database(Path(sys.argv[1]), print).open()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9")
+@pytest.mark.parametrize("at", range(4))
+def test_killed_while_taking_over_a_file_it_is_taken_over_the_next_time(
+    file: Path, store: ConversationStore, at: int
+) -> None:
+    file.parent.mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        for statement in database._FIRST:
+            connection.execute(statement)
+        connection.execute("INSERT INTO conversations VALUES (1, 'Un', 'fr', 1.0, 1.0)")
+        for role, text in (("user", "Un"), ("assistant", "Deux trois…")):
+            add = "INSERT INTO messages(conversation, role, text, folded, said_s) VALUES (1, ?, ?, ?, 1.0)"
+            connection.execute(add, (role, text, text.lower()))
+        connection.execute("PRAGMA user_version = 1")
+    killed = subprocess.run([sys.executable, "-c", _KILLED, str(file), str(at)], check=False)
+    assert killed.returncode == -9
+    assert [(one.text, one.ended) for one in store.messages(1)] == [("Un", "done"), ("Deux trois…", "interrupted")]
+    assert [hit.conversation.id for hit in store.search("deux")] == [1]
