@@ -47,6 +47,7 @@ class Job:
         self._failed = failed
         self._progressed = progressed
         self._cancelled = cancelled
+        self._news_lock = threading.Lock()  # else news come between a look and a change, and none after them is told
         self._news: list[object] = []
         self.token = CancelToken()
         self.worker = Worker(name, self._run, self._unexpected)
@@ -75,13 +76,15 @@ class Job:
         self._end(lambda: self._failed(told))
 
     def _report(self, news: object) -> None:
-        waiting = bool(self._news)
-        self._news.append(news)
+        with self._news_lock:
+            waiting = bool(self._news)
+            self._news[:] = [news]
         if not waiting:
             self._jobs.post(self._tell)
 
     def _tell(self) -> None:
-        news, self._news = self._news, []
+        with self._news_lock:
+            news, self._news = self._news, []
         if news and not self.token.is_set():
             self._progressed(news[-1])
 

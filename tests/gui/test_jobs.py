@@ -1,5 +1,6 @@
 """Jobs of the pages: their news come in the window's thread, and none outlives the window."""
 
+import sys
 import threading
 import time
 
@@ -66,3 +67,24 @@ def test_cancel_ends_a_job_and_closing_ends_all(qtbot: QtBot) -> None:
     qtbot.wait(20)
     assert ended == ["one"]  # a closed window hears nothing
     assert not late.worker.alive
+
+
+def test_the_last_news_arrive_however_they_race(qtbot: QtBot) -> None:
+    jobs = Jobs()
+    told: list[int] = []
+    last = 100_000
+
+    def work(_cancel: CancelToken, report: Report) -> None:
+        for news in range(last + 1):
+            report(news)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        jobs.run("quick", work, progressed=told.append)
+        qtbot.waitUntil(lambda: not jobs._running, timeout=20_000)
+    finally:
+        sys.setswitchinterval(before)
+    assert told[-1] == last
+    assert told == sorted(told)
+    assert jobs.close(time.monotonic() + 2)

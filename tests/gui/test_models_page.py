@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from kazeia_desktop.errors import DownloadError, KazeiaError, ModelMissingError
+from kazeia_desktop.errors import DownloadError, KazeiaError, ModelIncompatibleError, ModelMissingError
 from kazeia_desktop.gui.models import work
 from kazeia_desktop.gui.models.queue import ModelQueue, Phase
 from kazeia_desktop.gui.models.row import ModelRow
@@ -366,3 +366,47 @@ def test_a_file_that_llama_cannot_read_is_told_in_the_form(opened: Opener, paths
     row.smaller.click()
     one.bot.waitUntil(lambda: "bad.gguf" in row.part.told.text(), timeout=20_000)
     assert not row.begin.isEnabled()
+
+
+def test_the_size_of_each_of_two_models_is_told(opened: Opener, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    requantize(own_model(paths), paths.models_dir / "small" / "small.gguf", "q8_0", pure=True)
+    both = threading.Event()
+
+    def sizes(_file: Path, _dtype: str, _pure: bool, cancel: CancelToken) -> tuple[int, int]:
+        both.wait(10)
+        cancel.raise_if_set()
+        return 2_000_000, 1_000_000
+
+    monkeypatch.setattr(work, "sizes", sizes)
+    one, page = shown(opened)
+    rows = page.rows["own"], page.rows["small"]
+    for row in rows:
+        row.smaller.click()
+    both.set()
+    one.until(lambda: all(row.begin.isEnabled() for row in rows))
+
+
+def test_why_one_type_cannot_be_had_is_not_told_of_another(
+    opened: Opener, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_model(paths)
+    first, second = threading.Event(), threading.Event()
+
+    def sizes(_file: Path, dtype: str, _pure: bool, _cancel: CancelToken) -> tuple[int, int]:
+        if dtype == "q4_k_m":
+            first.wait(10)
+            raise ModelIncompatibleError("This type does not fit.")
+        second.wait(10)
+        return 2_000_000, 1_000_000
+
+    monkeypatch.setattr(work, "sizes", sizes)
+    one, page = shown(opened)
+    row = page.rows["own"]
+    row.smaller.click()
+    row.part.type.show_value("q8_0")
+    row.part.type.edited.emit()
+    first.set()
+    second.set()
+    one.until(row.begin.isEnabled)
+    one.settle()
+    assert row.part.worth_it and "ensuite" in row.part.told.text()

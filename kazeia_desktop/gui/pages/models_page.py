@@ -37,7 +37,7 @@ class ModelsPage(DropTarget, Page):
         self._loading: Job | None = None
         self._stale = False
         self._made_of: dict[str, tuple[str, int]] = {}  # smaller models of this run: of what, and its bytes
-        self._sizing: Job | None = None
+        self._sizing: dict[str, Job] = {}
         self._made: set[str] = set()  # in this run of Kazeia: the voice that was loaded before still speaks
         self._watched = _watched(context.settings())
         self.queue = ModelQueue.of(context)
@@ -245,8 +245,8 @@ class ModelsPage(DropTarget, Page):
 
     def _work_out_size(self, key: str, choice: str) -> None:
         item = self.listing.item(key) if self.listing is not None else None
-        if self._sizing is not None:
-            self._sizing.cancel()
+        if key in self._sizing:
+            self._sizing.pop(key).cancel()
         if item is None or item.gguf is None:
             return
         (dtype, pure), file, row = split(choice), item.gguf, self.rows[key]
@@ -256,10 +256,10 @@ class ModelsPage(DropTarget, Page):
                 row.part.show_sizes(Sizes(*sizes))
 
         def failed(error: KazeiaError) -> None:
-            if self.rows.get(key) is row:
+            if self.rows.get(key) is row and row.part.choice == choice:
                 row.part.show_problem(told.error(error, self.context.words))
 
-        self._sizing = self.context.jobs.run(
+        self._sizing[key] = self.context.jobs.run(
             "size-of-model", lambda cancel, _: work.sizes(file, dtype, pure, cancel), known, failed
         )
 
