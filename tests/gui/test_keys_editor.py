@@ -1,8 +1,10 @@
 """Shortcuts are set by pressing them, in the panel that is generated from the schema."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from kazeia_desktop.gui.settings_panel.field import SettingField
 from kazeia_desktop.gui.settings_panel.keys_editor import KeysEditor, is_keys
@@ -153,3 +155,15 @@ def test_modifiers_are_seen_while_they_are_held(opened: Opener) -> None:
     switch(one, "en")
     assert editor.field.placeholderText() == "Press the keys…"
     assert editor.clear.accessibleName() == "No shortcut for “Find in the conversation”"
+
+
+@pytest.mark.parametrize("code", [0, 0x1FFFFFF], ids=["none", "unknown"])
+def test_a_key_that_nobody_knows_takes_no_shortcut_away(opened: Opener, code: int) -> None:
+    one = panel_of(opened)
+    _field, editor = field_of(one, "shortcuts.new")
+    press(editor, Qt.Key.Key_Return)
+    for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+        QApplication.sendEvent(editor.field, QKeyEvent(kind, code, NONE))
+    assert editor.field.waiting and editor.value() == "Ctrl+N"
+    press(editor, Qt.Key.Key_K, CTRL | SHIFT)
+    assert one.window._settings.shortcuts.new == "Ctrl+Shift+K"

@@ -71,7 +71,9 @@ class _KeyField(QLineEdit):
         elif plain and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
             self._end("")
         elif self.waiting:
-            self._end(QKeySequence(QKeyCombination(modifiers, key)).toString(QKeySequence.SequenceFormat.PortableText))
+            keys = QKeySequence(QKeyCombination(modifiers, key)).toString(QKeySequence.SequenceFormat.PortableText)
+            if keys:  # a key that Qt does not know is not "none"
+                self._end(keys)
         elif plain and (key in _ENTER or key == Qt.Key.Key_Space):
             self.wait(True)
         elif not (event.text() and event.text().isprintable()):  # letters are not for the conversation here
