@@ -21,7 +21,9 @@ from kazeia_desktop.cli.output import (
 )
 from kazeia_desktop.errors import AudioDeviceError
 from kazeia_desktop.events import (
+    ConversationOpened,
     Event,
+    Exchange,
     Failed,
     Level,
     LoadProgress,
@@ -115,11 +117,13 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def _plain(event: Event) -> dict[str, object]:
+def _plain(event: Event | Exchange) -> dict[str, object]:
     record: dict[str, object] = {}
     for field in dataclasses.fields(event):
         value = getattr(event, field.name)
         record[field.name] = dict(value) if field.name in ("metrics", "values") else value
+    if isinstance(event, ConversationOpened):
+        record["exchanges"] = [_plain(exchange) for exchange in event.exchanges]
     if isinstance(event, Notice | Failed):
         record["values"] = {name: str(value) for name, value in event.values.items()}
         record["message"] = translate(event.template, system_language(), **event.values)
