@@ -128,4 +128,5 @@ def _print(record: dict[str, Any]) -> None:
             continue
         total, median, all_ms = f["short_total_ms"], f["short_median_ms"], f["all_total_ms"]
         print_text(f"{name:22}{total:13.0f} ms{median:7.0f} ms{all_ms:7.0f} ms{f['word_errors_pct']:11.1f} %")
-    print_text(f"ratio to the better peer: {record['ratio_to_better_peer']}")
+    if record["ratio_to_better_peer"] is not None:
+        print_text(f"ratio to the better peer: {record['ratio_to_better_peer']}")

@@ -148,8 +148,12 @@ def _prepare(name: str, folder: Path) -> None:
         ensure: Callable[..., object] = importlib.import_module("kazeia_desktop.stt.export").ensure_graphs
     except (ImportError, AttributeError):
         return  # a build without recognition
-    sys.stderr.write(tr("{name}: being prepared for this machine (once)…", name=name) + "\n")
-    ensure(folder, load_settings()[1].stt.precision)
+
+    def begun(part: str) -> None:
+        if part == "encoder":  # the first
+            sys.stderr.write(tr("{name}: being prepared for this machine (once)…", name=name) + "\n")
+
+    ensure(folder, load_settings()[1].stt.precision, begun)
 
 
 def _verify(options: argparse.Namespace) -> int:

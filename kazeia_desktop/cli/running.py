@@ -34,13 +34,15 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(answer)
     else:
-        print_text(_words(str(answer.get("state", ""))))
+        print_text(_words(options.request, str(answer.get("state", ""))))
     return 0
 
 
-def _words(state: str) -> str:
-    """What the app is doing, in one plain line."""
+def _words(request: str, state: str) -> str:
+    """What the app has done, in one plain line."""
     language = system_language()
+    if request == "show":
+        return translate("Kazeia's window is shown.", language)
     match state:
         case "muted":
             return translate("The microphone is off.", language)

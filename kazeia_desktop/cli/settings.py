@@ -92,12 +92,16 @@ def _set(options: argparse.Namespace) -> int:
     store = _store()
     settings = with_value(_load(store), options.key, options.value)
     store.save(settings)
-    section_name, field_name = options.key.split(".")
+    return _report_one(settings, options.key, store.path, options.json)
+
+
+def _report_one(settings: Settings, key: str, path: Path, as_json: bool) -> int:
+    section_name, field_name = key.split(".")
     value = getattr(getattr(settings, section_name), field_name)
-    if options.json:
-        print_json({"path": str(store.path), "key": options.key, "value": value})
+    if as_json:
+        print_json({"path": str(path), "key": key, "value": value})
     else:
-        print_text(f"{options.key} = {value}")
+        print_text(f"{key} = {value}")
     return 0
 
 
@@ -109,4 +113,6 @@ def _reset(options: argparse.Namespace) -> int:
         default = getattr(getattr(settings, section_name, None), field_name, "")
         settings = with_value(_load(store), options.key, default)
     store.save(settings)
+    if options.key:
+        return _report_one(settings, options.key, store.path, options.json)
     return _report(settings, store.path, options.json)

@@ -144,6 +144,7 @@ class RecognizeStage:
         elif self._is_echo(utterance.samples, utterance.speech_end_s, text):
             self._give_up(turn, "echo")
         elif self._desk.emit_of(turn, UserText(turn.id, text, transcript.language)):
+            turn.marks.set("prompt", time.monotonic())  # here: the rest of what is read ahead is waited for, too
             self._prompts.put(Prompt(turn.id, text))
 
 

@@ -138,6 +138,7 @@ class FakeSession:
         self.rested = threading.Event()
         self.rests_long = False
         self.ahead: list[str] = []  # what was read before it was asked
+        self.ahead_gate = Gate()
 
     def reply(self, user_text: str, cancel: CancelToken) -> Iterator[str]:
         said = ""
@@ -156,6 +157,7 @@ class FakeSession:
 
     def read_ahead(self, user_text: str, cancel: CancelToken) -> None:
         self.ahead.append(user_text)
+        self.ahead_gate.passing(cancel)
         if self.error is not None:
             raise self.error
 

@@ -176,3 +176,17 @@ def test_a_fault_while_reading_ahead_is_told_when_it_is_asked() -> None:
         fake.source.silence(0.5)
         assert fake.watcher.wait_for(Failed)
         assert fake.watcher.wait_for(TurnEnded, reason="error")
+
+
+def test_the_first_token_is_timed_from_the_text_also_while_it_is_read_ahead() -> None:
+    with FakeConversation(["Bonjour."], instant=True) as fake:
+        fake.session.ahead_gate.shut()
+        fake.source.say(0.4)
+        fake.source.silence(1.0)
+        assert fake.watcher.wait_for(UserText)
+        time.sleep(0.05)  # so long the model still reads
+        fake.session.ahead_gate.open()
+        end = fake.watcher.wait_for(TurnEnded, reason="done")
+        assert isinstance(end, TurnEnded)
+        ttft_ms = end.metrics["llm_ttft_ms"]
+        assert ttft_ms is not None and ttft_ms >= 50.0

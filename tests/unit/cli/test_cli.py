@@ -69,7 +69,7 @@ def test_settings_are_set_shown_and_reset(capsys: pytest.CaptureFixture[str]) ->
     assert cli.main(["settings", "show"]) == 0
     assert "llm.temperature = 0.25" in capsys.readouterr().out
     assert cli.main(["settings", "reset", "llm.temperature"]) == 0
-    capsys.readouterr()
+    assert capsys.readouterr().out.splitlines() == ["llm.temperature = 0.3"]
     assert cli.main(["settings", "show", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["settings"]["llm"]["temperature"] != 0.25
 

@@ -55,6 +55,10 @@ def test_toggle_tells_the_state(place: Place, capsys: pytest.CaptureFixture[str]
     assert main(["toggle"]) == 0
     thread.join()
     assert capsys.readouterr().out.strip() in ("The microphone is on.", "Le micro est ouvert.")
+    thread = serve_once(instance, "listening")
+    assert main(["show"]) == 0
+    thread.join()
+    assert capsys.readouterr().out.strip() in ("Kazeia's window is shown.", "La fenêtre de Kazeia est affichée.")
     instance.close()
 
 
