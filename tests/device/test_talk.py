@@ -211,7 +211,7 @@ def test_speaking_over_it_silences_it(audio: VirtualAudio, tmp_path: Path) -> No
     assert any(t < first_over_s for t in spoke), "it was not speaking any more"
     silent_after_s = max(t for t in spoke if t < first_over_s + 3.0) - first_over_s
     sys.stdout.write(f"silent {1000 * silent_after_s:.0f} ms after the first sample of speech\n")
-    assert silent_after_s < 3 * 0.3
+    assert silent_after_s < 3 * 0.3  # three times what is promised: fails where it hangs, not where a machine is busy
 
 
 def test_without_a_microphone_it_says_so_in_one_line(tmp_path: Path) -> None:
