@@ -223,6 +223,12 @@ def walk(window: object) -> Iterator[Step]:
         yield f"width {width}", lambda width=width: window.resize(width, 760), 0.6
     for theme in ("dark", "light", "contrast"):
         yield f"theme {theme}, 5,000 messages", lambda theme=theme: window.change("appearance.theme", theme), 0.8
+    yield "settings open beside", lambda: window.show_settings(True), 1.0
+    for theme in ("dark", "light"):
+        yield f"theme {theme}, settings open", lambda theme=theme: window.change("appearance.theme", theme), 1.5
+    for width in (800, 1280):
+        yield f"width {width}, settings open", lambda width=width: window.resize(width, 760), 1.5
+    yield "settings close beside", lambda: window.show_settings(False), 0.6
     for language in ("en", "fr"):
         yield f"language {language}", lambda to=language: window.change("appearance.language", to), 0.8
     yield "new conversation", window.new_conversation, 1.0

@@ -51,9 +51,9 @@ class Body(QWidget):
         self.setObjectName("ground")
         main.setParent(self)
         foot.setParent(self)
-        self._scrim = _Scrim(self)
-        self._scrim.touched.connect(self.close_drawer)
-        self._scrim.hide()
+        self.scrim = _Scrim(self)
+        self.scrim.touched.connect(self.close_drawer)
+        self.scrim.hide()
         for side in (sidebar, panel):
             side.setParent(self)
             side.hide()
@@ -152,10 +152,10 @@ class Body(QWidget):
         above = whole.height() - foot if self._narrow else whole.height()
         self._panel.setGeometry(QRect(whole.width() - panel, 0, panel, above))
         self._sidebar.setGeometry(QRect(0, 0, sidebar, above))
-        self._scrim.setGeometry(0, 0, whole.width(), above)
-        self._scrim.setVisible(self._drawer)
+        self.scrim.setGeometry(0, 0, whole.width(), above)
+        self.scrim.setVisible(self._drawer)
         if self._drawer:
-            self._scrim.raise_()
+            self.scrim.raise_()
         self._sidebar.raise_()
         self._panel.raise_()
         self._main.setEnabled(not self._drawer)  # the keyboard stays in the drawer and the bar

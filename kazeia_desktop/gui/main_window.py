@@ -41,6 +41,7 @@ from kazeia_desktop.gui.teller import Teller
 from kazeia_desktop.gui.theme import GRID, NARROW_PX, Tokens, body_font, palette, style_sheet, tokens_for
 from kazeia_desktop.gui.timers_strip import TimersStrip
 from kazeia_desktop.gui.transcript import Transcript
+from kazeia_desktop.gui.wardrobe import Wardrobe
 from kazeia_desktop.gui.words import Words, resolve_language
 from kazeia_desktop.paths import Paths
 from kazeia_desktop.settings.schema import Settings
@@ -72,7 +73,9 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self._words = Words(resolve_language(settings.appearance.language))
         self._tokens = tokens_for(settings.appearance.theme)
-        self._narrow: bool | None = None
+        self._narrow = False
+        QApplication.setPalette(palette(self._tokens))  # before anything wears the sheet, which builds on it
+        self.wardrobe = Wardrobe(self, style_sheet(self._tokens, touch=False))
         self._system_still = False  # the system asks for less movement
         self.ended_in_time = True  # whether every thread was gone when the window closed
 
@@ -137,6 +140,12 @@ class MainWindow(QMainWindow):
         column.addWidget(self.notice)
         held.hide()
         self.body = Body(main, self.panel, self.presence, self.sidebar)
+        self.wardrobe.add(
+            self.header, self.banner, self.chat, self.timers, self.notice, self.presence, self.sidebar,
+            *self.panel.parts, self.body.scrim, self.desktop.tray.menu,
+        )  # fmt: skip
+        self.stack.made.connect(self.wardrobe.add)
+        self.panel.made.connect(self.wardrobe.add)
         self.setCentralWidget(self.body)
         self.conversations = ConversationController(
             self._bridge, self.sidebar, self.body, self.chat, self.transcript, self
@@ -380,7 +389,7 @@ class MainWindow(QMainWindow):
     def _dress(self) -> None:
         tokens = self._tokens
         QApplication.setPalette(palette(tokens))
-        self.setStyleSheet(style_sheet(tokens, bool(self._narrow)))
+        self.wardrobe.change(style_sheet(tokens, self._narrow), curtain=True)
         for part in (
             self.header, self.sidebar, self.chat, self.stack, self.banner, self.timers, self.presence, self.panel,
         ):  # fmt: skip
@@ -403,7 +412,7 @@ class MainWindow(QMainWindow):
             self._narrow = narrow
             self.body.set_narrow(narrow)
             self.stack.set_narrow(narrow)
-            self.setStyleSheet(style_sheet(self._tokens, narrow))
+            self.wardrobe.change(style_sheet(self._tokens, narrow))
 
     @property
     def narrow(self) -> bool:

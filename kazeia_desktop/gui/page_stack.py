@@ -19,6 +19,7 @@ class PageStack(QStackedWidget):
     """
 
     changed = Signal()  # what is shown
+    made = Signal(object)  # QWidget: a part of a page, see `Page.parts`
 
     def __init__(self, conversation: QWidget, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +42,9 @@ class PageStack(QStackedWidget):
             page = self.pages[name] = entry(name).make(context, self._tokens)
             page.back_wanted.connect(self.show_conversation)
             page.set_narrow(self._narrow)
+            for part in page.parts:
+                self.made.emit(part)
+            page.made.connect(self.made)
             self.addWidget(page)
             for first, second in itertools.pairwise((before, *page.tab_order, after)):
                 QWidget.setTabOrder(first, second)

@@ -132,7 +132,7 @@ def palette(tokens: Tokens) -> QPalette:
 
 
 def style_sheet(tokens: Tokens, touch: bool) -> str:
-    """The window's style sheet.
+    """The style sheet of the window's parts; see `gui.wardrobe`. What holds them is painted by the palette.
 
     Args:
         touch: targets of 44 px instead of 36.
@@ -146,13 +146,11 @@ def style_sheet(tokens: Tokens, touch: bool) -> str:
     user_edge = t.user_ground if t.user_ground != t.ground else t.user  # in high contrast its ground is no other
     return f"""
     QWidget {{ color: {t.text}; font-size: {BODY_PX}px; }}
-    QMainWindow, QWidget#ground, QScrollArea#chat, QWidget#chatContent {{ background: {t.ground}; border: none; }}
+    QWidget#ground, QScrollArea#chat, QWidget#chatContent {{ background: {t.ground}; border: none; }}
     QWidget#header {{ background: {t.surface}; border-bottom: 1px solid {t.line}; }}
     QWidget#presence {{ background: {t.surface}; border-top: 1px solid {t.line}; }}
-    QWidget#panel {{ background: {t.surface}; border-left: 1px solid {t.line}; }}
     QWidget#sidebar {{ background: {t.surface}; border-right: 1px solid {t.line}; }}
     QListView#conversations {{ background: {t.surface}; border: none; outline: none; }}
-    QScrollArea#fields, QWidget#fieldsContent {{ background: {t.surface}; border: none; }}
     QWidget#scrim {{ background: rgba(0, 0, 0, 110); }}
     QLabel {{ background: transparent; }}
     QLabel#quiet, QLabel#help, QLabel#badge {{ color: {t.quiet}; font-size: {SMALL_PX}px; }}

@@ -95,12 +95,15 @@ class Opened:
         return self.host.engine
 
     def until(self, fits: Callable[[], bool]) -> None:
-        """Let the event loop run until `fits`, at most 3 s."""
-        self.bot.waitUntil(lambda: bool(fits()), timeout=3000)
+        """Let the event loop run until `fits`, at most 10 s: other programs may have the processor."""
+        self.bot.waitUntil(lambda: bool(fits()), timeout=10_000)
 
     def settle(self) -> None:
-        """Let what is queued be delivered."""
+        """Let what is queued be delivered, and the window's parts be dressed."""
         self.bot.wait(30)
+        if not self.window.wardrobe.settled:
+            self.bot.waitUntil(lambda: self.window.wardrobe.settled, timeout=20_000)
+            self.bot.wait(30)  # and laid out
 
     def close(self) -> None:
         if not self.closed:

@@ -80,6 +80,34 @@ def test_settings_their_sections_and_their_search(one: Opened) -> None:
     walk.check()
 
 
+def test_theme_and_width_with_the_settings_and_all_pages_made(one: Opened) -> None:
+    window = one.window
+    window.show_settings(True)
+    one.until(lambda: window.panel.complete)
+    for page in PAGES:
+        window.show_page(page.name)
+        one.bot.wait(300)
+    window.show_conversation()
+    walk = Walk(one)
+
+    def settled(name: str, do: Callable[[], object]) -> None:
+        def do_all() -> None:
+            do()
+            one.settle()
+
+        walk.step(name, do_all)
+
+    for name in ("", "models", "compare"):
+        if name:
+            window.show_page(name)
+            one.bot.wait(300)
+        for theme in ("dark", "light", "contrast", "light"):
+            settled(f"{theme} {name}", partial(window.change, "appearance.theme", theme))
+        for width in (800, 1300):
+            settled(f"{width} {name}", partial(window.resize, width, 760))
+    walk.check()
+
+
 def shut_dialogs() -> None:
     for top in QApplication.topLevelWidgets():
         if isinstance(top, QDialog):

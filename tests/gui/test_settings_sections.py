@@ -37,8 +37,7 @@ def test_a_section_goes_back_to_its_defaults_and_that_can_be_taken_back(opened: 
     type_number(one, "llm.top_k", "7")
     assert head.reset.isVisible() and "Écoute" in head.reset.accessibleName()
     head.reset.click()
-    one.until(lambda: one.engine.settings.vad == Settings().vad)
-    assert one.engine.settings.llm.top_k == 7
+    one.until(lambda: one.engine.settings.llm.top_k == 7 and one.engine.settings.vad == Settings().vad)
     assert one.window.panel.fields["vad.hangover_ms"].editor.value() == 600
     assert head.reset.text() == "Annuler"
     head.reset.click()

@@ -48,6 +48,8 @@ _USUAL_S: Final = 5.0
 class ComparePage(Page):
     """See the module."""
 
+    in_parts = True
+
     def __init__(self, context: PageContext, tokens: Tokens, workshop: Workshop = WORKSHOP) -> None:
         super().__init__(context, tokens)
         words = context.words

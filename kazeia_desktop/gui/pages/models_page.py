@@ -30,6 +30,8 @@ _ROWS_AT_ONCE: Final = 2
 class ModelsPage(DropTarget, Page):
     """Reads the disk when it is shown and after each change; nothing here uses the network but "Get"."""
 
+    in_parts = True
+
     def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(context, tokens, parent)
         self.rows: dict[str, ModelRow] = {}
@@ -131,6 +133,7 @@ class ModelsPage(DropTarget, Page):
                 made += 1
                 row = self.rows[key] = self._row(key)
                 layout.addWidget(row)
+                self.made.emit(row)
             row.made_of = self._made_of.get(key)
             row.show_model(listing.item(key), self.queue.task(key))
         order = [key for kind in (None, *_KINDS) for key in kinds if kinds[key] == kind and key in self.rows]

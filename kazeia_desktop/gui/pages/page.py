@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -60,6 +60,9 @@ class Page(QWidget):
     """
 
     back_wanted = Signal()
+    made = Signal(object)  # QWidget: one more of `parts`, in its place
+    in_parts: ClassVar[bool] = False
+    """Of a page with very many widgets: what stands in it wears the style sheet; the palette paints the page."""
 
     def __init__(self, context: PageContext, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,6 +81,7 @@ class Page(QWidget):
         self._head.addWidget(self.back)
         self._head.addWidget(self.title, 1)
         self.scroll_area = ColumnScroll("chat", "ground", GRID, PAGE_PX, self)
+        self.scroll_area.setFrameShape(ColumnScroll.Shape.NoFrame)
         self.content, self.column = self.scroll_area.content, self.scroll_area.column
         self.column.setSpacing(2 * GRID)
         box = QVBoxLayout(self)
@@ -89,6 +93,14 @@ class Page(QWidget):
     def title_text(self) -> str:
         """The page's title in the current language."""
         raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """What wears the style sheet; see `gui.wardrobe`."""
+        if not self.in_parts:
+            return (self,)
+        inside = self.content.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return self.back, self.title, *inside, self.scroll_area.verticalScrollBar()
 
     @property
     def tab_order(self) -> tuple[QWidget, ...]:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from kazeia_desktop.errors import SettingsError
@@ -27,6 +28,7 @@ from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, Unfit, sect
 from kazeia_desktop.settings.store import with_value
 
 _VOICE: Final = "tts"
+_GROUND: Final = QPalette.ColorRole.AlternateBase  # the surface
 _FIELDS_AT_ONCE: Final = 3
 """Fields made between two turns of the event loop, which must not stand still."""
 _SHOWN_AT_ONCE: Final = 12
@@ -40,6 +42,7 @@ class SettingsPanel(QWidget):
     close_wanted = Signal()
     choices_wanted = Signal(str)
     measured_wanted = Signal()
+    made = Signal(object)  # QWidget: one more of `parts`, in its place
 
     def __init__(self, settings: Settings, words: Words, tokens: Tokens, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +64,8 @@ class SettingsPanel(QWidget):
         self._to_make: list[Callable[[], None]] = []
         self._wanted_section = ""
         self.setObjectName("panel")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setBackgroundRole(_GROUND)
+        self.setAutoFillBackground(True)
 
         self.title = QLabel(self)
         self.title.setObjectName("title")
@@ -79,6 +83,8 @@ class SettingsPanel(QWidget):
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.hide()
         self._scroll = ColumnScroll("fields", "fieldsContent", parent=self)
+        self._scroll.setFrameShape(ColumnScroll.Shape.NoFrame)
+        self._scroll.viewport().setBackgroundRole(_GROUND)
         self._column = self._scroll.column
         self._column.setSpacing(GRID)
         self._column.addWidget(self.presets)
@@ -106,6 +112,16 @@ class SettingsPanel(QWidget):
         self._more.timeout.connect(self._make_some)
         self.dress(tokens)
         self.retranslate()
+
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """What wears the style sheet from the beginning; the panel itself is painted by the palette."""
+        bar = self._scroll.verticalScrollBar()
+        return self.title, self.close_button, self.search, self.nothing, self.presets, self.measured, bar
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The line that separates it from the conversation."""
+        QPainter(self).fillRect(0, 0, 1, self.height(), self.palette().mid())
 
     def use(self, context: PageContext) -> None:
         """What the panel may use of the window: the figures of turns, and where presets are kept."""
@@ -152,6 +168,7 @@ class SettingsPanel(QWidget):
         heading.undo_wanted.connect(self._undo_reset)
         self._headings[section] = heading
         self._column.insertWidget(self._column.count() - 1, heading)
+        self.made.emit(heading)
         if section == _VOICE:
             self._column.insertWidget(self._column.count() - 1, self.measured)
 
@@ -163,6 +180,7 @@ class SettingsPanel(QWidget):
         field.choices_wanted.connect(self.choices_wanted)
         self.fields[key] = field
         self._column.insertWidget(self._column.count() - 1, field)
+        self.made.emit(field)
 
     def _ask_for_choices(self) -> None:
         self.presets.look_up()
