@@ -10,10 +10,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QDialog
 
 from kazeia_desktop.events import ConversationOpened, Exchange
-from kazeia_desktop.gui.jobs import Report
 from kazeia_desktop.gui.pages.registry import PAGES
 from kazeia_desktop.gui.voices import device_choice
-from kazeia_desktop.runtime.cancel import CancelToken
 from kazeia_desktop.settings.schema import SECTION_TITLES
 from kazeia_desktop.settings.store import with_value
 from tests.gui.conftest import LoopWatch, Opened, Opener
@@ -150,27 +148,6 @@ def test_five_thousand_messages(one: Opened) -> None:
     for theme in ("dark", "light", "contrast"):
         settings = with_value(one.window._settings, "appearance.theme", theme)
         walk.step(theme, partial(one.window.apply, settings), 250)
-    walk.check()
-
-
-def test_a_thread_that_computes_in_python_does_not_keep_the_window(one: Opened) -> None:
-    """At Python's own 5 ms each of the window's calls of Qt waits so long for the interpreter."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)  # as `app` does
-
-    def compute(token: CancelToken, report: Report) -> None:
-        while not token.is_set():
-            sum(range(1000))
-
-    job = one.window.jobs.run("computes", compute)
-    walk = Walk(one)
-    try:
-        one.bot.wait(100)
-        for name in ("activity", "voices"):
-            walk.step(name, partial(one.window.show_page, name), 300)
-    finally:
-        job.cancel()
-        sys.setswitchinterval(before)
     walk.check()
 
 
