@@ -112,10 +112,10 @@ class LlmSettings(Section):
         Apply.RELOAD, "tokens")] = 4096
     when_full: Annotated[Literal["shift", "reread"], Shown(
         ("Contexte plein", "Full context"),
-        ("Les plus anciens échanges sont oubliés. « shift » garde ce qui suit tel quel et répond aussitôt ; "
-         "« reread » relit tout : exact, mais plus lent ce tour-là.",
-         "The oldest turns are forgotten. “shift” keeps what follows as it is and answers at once; “reread” reads "
-         "everything again: exact, but slower that turn."), Apply.NEXT_TURN)] = "shift"
+        ("Les plus anciens échanges sont oubliés. Répondre aussitôt (shift) garde ce qui suit tel quel ; tout relire "
+         "(reread) est exact, mais plus lent ce tour-là.",
+         "The oldest turns are forgotten. Answering at once (shift) keeps what follows as it is; reading everything "
+         "again (reread) is exact, but slower that turn."), Apply.NEXT_TURN)] = "shift"
     summarise: Annotated[bool, Shown(
         ("Résumer ce qui est oublié", "Sum up what is forgotten"),
         ("Au repos, le modèle résume les échanges qui ne tiennent plus, et s'en souvient ainsi.",
