@@ -56,6 +56,7 @@ soak: system-test dev models  ## utterances stopped, settings turned at random, 
 	$(BIN)/python tools/soak_knobs.py
 	for form in tablet desktop tablet desktop tablet; do \
 		KAZEIA_ROBOT_FORM=$$form $(BIN)/python -m pytest -q tests/device/test_robot_session.py || exit 1; done
+	KAZEIA_ENDING=all $(BIN)/python -m pytest -q tests/device/test_ending.py
 	$(BIN)/python tools/soak.py
 
 package: build  ## a wheel for this machine, in dist/
