@@ -47,6 +47,7 @@ def display(audio: VirtualAudio) -> Iterator[None]:
     """Of the module's own."""
     with _server() as (name, _), pytest.MonkeyPatch.context() as patch:
         patch.setitem(audio.environment, "DISPLAY", name)  # type: ignore[arg-type]
+        patch.setitem(audio.environment, "QT_QPA_PLATFORM", "xcb")  # type: ignore[arg-type]
         yield
 
 
