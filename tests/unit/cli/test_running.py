@@ -49,15 +49,15 @@ def test_toggle_tells_the_state(place: Place, capsys: pytest.CaptureFixture[str]
     assert instance is not None
     thread = serve_once(instance, "muted")
     assert main(["toggle", "--json"]) == 0
-    thread.join()
+    thread.join(10)
     assert json.loads(capsys.readouterr().out) == {"state": "muted", "window": "shown"}
     thread = serve_once(instance, "listening")
     assert main(["toggle"]) == 0
-    thread.join()
+    thread.join(10)
     assert capsys.readouterr().out.strip() in ("The microphone is on.", "Le micro est ouvert.")
     thread = serve_once(instance, "listening")
     assert main(["show"]) == 0
-    thread.join()
+    thread.join(10)
     assert capsys.readouterr().out.strip() in ("Kazeia's window is shown.", "La fenêtre de Kazeia est affichée.")
     instance.close()
 
@@ -67,7 +67,7 @@ def test_quit_waits_for_the_end(place: Place, capsys: pytest.CaptureFixture[str]
     assert instance is not None
     thread = serve_once(instance, "closed", close=True)
     assert main(["quit", "--json"]) == 0
-    thread.join()
+    thread.join(10)
     assert json.loads(capsys.readouterr().out)["state"] == "closed"
     assert not place.held()
 
@@ -80,7 +80,7 @@ def test_quit_tells_of_an_app_that_stays(
     assert instance is not None
     thread = serve_once(instance, "closed")
     assert main(["quit"]) == 1
-    thread.join()
+    thread.join(10)
     assert capsys.readouterr().out == ""
     instance.close()
 

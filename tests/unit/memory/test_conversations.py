@@ -451,7 +451,7 @@ def test_killed_while_taking_over_a_file_it_is_taken_over_the_next_time(
             add = "INSERT INTO messages(conversation, role, text, folded, said_s) VALUES (1, ?, ?, ?, 1.0)"
             connection.execute(add, (role, text, text.lower()))
         connection.execute("PRAGMA user_version = 1")
-    killed = subprocess.run([sys.executable, "-c", _KILLED, str(file), str(at)], check=False)
+    killed = subprocess.run([sys.executable, "-c", _KILLED, str(file), str(at)], check=False, timeout=60)
     assert killed.returncode == -9
     assert [(one.text, one.ended) for one in store.messages(1)] == [("Un", "done"), ("Deux trois…", "interrupted")]
     assert [hit.conversation.id for hit in store.search("deux")] == [1]
