@@ -1,20 +1,30 @@
 """Installs llama-cpp-python, which comes as source, and shows how far the build is.
 
 Usage: python tools/build_llama.py CONSTRAINTS LOG
-pip keeps the built wheel, so only the first installation on a machine takes minutes.
+The built wheel is kept, so only the first installation on a machine takes minutes. pip's own cache does not look at the
+options and the processor that a wheel was built for; here each of these has a folder of its own.
 """
 
+import hashlib
+import json
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 
 NAME = "llama-cpp-python"
 # No tools of llama.cpp's own, and the instructions of this very processor.
 CMAKE_ARGS = "-DLLAVA_BUILD=OFF -DGGML_NATIVE=ON"
+# GCC before 11.5, 12.4 and 13.3 loses most of what AMX is configured with (its bug 114098), so that llama.cpp dies of a
+# general protection fault at its first prompt; Debian 12 has 12.2. Only servers have AMX: no laptop is slower without.
+NO_AMX = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+CPUINFO = Path("/proc/cpuinfo")
 STEP = re.compile(r"\[(\d+)/(\d+)\]")
 TAIL_LINES = 25
 
@@ -27,11 +37,35 @@ def pinned(constraints: Path) -> str:
     return found.group(1)
 
 
-def installed() -> str:
+def instructions(cpuinfo: Path = CPUINFO) -> str:
+    """What this processor can do, as Linux names it; elsewhere its architecture."""
+    text = cpuinfo.read_text("utf-8") if cpuinfo.is_file() else ""
+    found = re.search(r"^(?:flags|Features)\s*:\s*(.*)$", text, re.MULTILINE)
+    return found.group(1) if found else platform.machine()
+
+
+def options(cpu: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the build reads of the environment, for a processor with these `instructions`."""
+    built_with = {"CMAKE_ARGS": environment.get("CMAKE_ARGS", CMAKE_ARGS)}
+    for name in ("CFLAGS", "CXXFLAGS"):
+        flags = [environment.get(name, ""), NO_AMX if "amx_tile" in cpu.split() else ""]
+        built_with[name] = " ".join(filter(None, flags))
+    return built_with
+
+
+def wheel_folder(cache: Path, wanted: str, cpu: str, built_with: Mapping[str, str]) -> Path:
+    """Where the wheel of a version is kept that was built for this Python, this processor and with these options."""
+    told = json.dumps([sys.version_info[:2], platform.machine(), sorted(cpu.split()), sorted(built_with.items())])
+    return cache / f"{NAME}-{wanted}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+def installed_from() -> str:
+    """The address of the wheel that is installed; "" for none."""
     try:
-        return version(NAME)
+        told = Distribution.from_name(NAME).read_text("direct_url.json")
     except PackageNotFoundError:
         return ""
+    return str(json.loads(told)["url"]) if told else ""
 
 
 def show(step: str, started: float, fixed_line: bool) -> None:
@@ -41,15 +75,15 @@ def show(step: str, started: float, fixed_line: bool) -> None:
     sys.stdout.flush()
 
 
-def install(constraints: Path, log: Path) -> int:
+def build(constraints: Path, log: Path, folder: Path, built_with: Mapping[str, str]) -> int:
     """Run pip, keep its words in `log`, show the build's steps. Returns pip's exit code."""
     # -v: pip passes the build's own lines on. --no-input: nobody would see a question. No isolation: the build
     # tools are this environment's, which constraints.txt pins.
     command = [
-        *(sys.executable, "-m", "pip", "install", "-v", "--no-input", "--no-build-isolation"),
-        *("-c", str(constraints), NAME),
+        *(sys.executable, "-m", "pip", "wheel", "-v", "--no-input", "--no-build-isolation", "--no-deps"),
+        *("--no-cache-dir", "--wheel-dir", str(folder), "-c", str(constraints), NAME),
     ]
-    environment = {**os.environ, "CMAKE_ARGS": os.environ.get("CMAKE_ARGS", CMAKE_ARGS), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, **built_with, "PYTHONUNBUFFERED": "1"}
     fixed_line = sys.stdout.isatty()
     started = time.monotonic()
     shown_at = -100.0
@@ -74,20 +108,37 @@ def install(constraints: Path, log: Path) -> int:
             if step and now - shown_at > (0.5 if fixed_line else 20.0):
                 show(f"building, step {step.group(1)} of {step.group(2)}", started, fixed_line)
                 shown_at = now
-    show("installed" if pip.returncode == 0 else "failed", started, fixed_line=False)
+    show("built" if pip.returncode == 0 else "failed", started, fixed_line=False)
     return pip.returncode
+
+
+def install(constraints: Path, wheel: Path) -> int:
+    """Install the wheel, also over the same version built otherwise. Returns pip's exit code."""
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "-c", str(constraints))
+    replaced = subprocess.run([*pip, "--force-reinstall", "--no-deps", str(wheel)], check=False).returncode
+    return replaced or subprocess.run([*pip, str(wheel)], check=False).returncode
 
 
 def main() -> int:
     constraints, log = Path(sys.argv[1]), Path(sys.argv[2])
-    if installed() == pinned(constraints):
+    cpu = instructions()
+    built_with = options(cpu, os.environ)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kazeia-build"
+    folder = wheel_folder(cache, pinned(constraints), cpu, built_with)
+    if folder.as_uri() in installed_from():
         return 0
-    sys.stdout.write(f"Installing {NAME}: the first time this builds llama.cpp, 8 to 9 minutes on two cores.\n")
-    code = install(constraints, log)
-    if code:
-        tail = log.read_text("utf-8").splitlines()[-TAIL_LINES:]
-        sys.stderr.write("\n".join([*tail, f"{NAME} could not be installed; the whole log is {log}", ""]))
-    return code
+    if not list(folder.glob("*.whl")):
+        sys.stdout.write(f"Building {NAME}: the first time on a machine this takes 8 to 9 minutes on two cores.\n")
+        sys.stdout.flush()
+        part = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        code = build(constraints, log, part, built_with)
+        if code:
+            tail = log.read_text("utf-8").splitlines()[-TAIL_LINES:]
+            sys.stderr.write("\n".join([*tail, f"{NAME} could not be built; the whole log is {log}", ""]))
+            return code
+        part.rename(folder)
+    return install(constraints, next(folder.glob("*.whl")))
 
 
 if __name__ == "__main__":

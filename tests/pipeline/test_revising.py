@@ -13,6 +13,7 @@ from kazeia_desktop.events import (
     StateChanged,
     TurnEnded,
     TurnsRemoved,
+    TurnStarted,
     UserText,
 )
 from kazeia_desktop.paths import Paths
@@ -111,6 +112,8 @@ def test_everything_is_safe_wherever_a_turn_stands(act: str, where: str) -> None
             gate.reached.clear()
             gate.shut()
         fake.ask()
+        # Recognition begins before the turn does: an act that names the turn comes once it is there.
+        fake.watcher.wait_for(TurnStarted, turn_id=2)
         if where == "sink":
             until(lambda: fake.sink.queued_s() == 3.0, "it speaks")
             fake.sink.play(0.4)
