@@ -383,6 +383,11 @@ class MainWindow(QMainWindow):
     # Theme, language, geometry
 
     @property
+    def settled(self) -> bool:
+        """Whether all that is done in turns is done: pages and settings made, dressed, and worded anew."""
+        return self.wardrobe.settled and self.stack.settled and self.panel.settled
+
+    @property
     def tokens(self) -> Tokens:
         return self._tokens
 

@@ -6,14 +6,12 @@ containers in it are painted by the palette, and each part inside wears the shee
 """
 
 import time
-from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-_TURN_S: Final = 0.012
-"""Of dressing between two turns of the event loop; the layouts that follow take about as long."""
+from kazeia_desktop.gui.turns import TURN_S
 
 
 class Wardrobe(QObject):
@@ -74,7 +72,7 @@ class Wardrobe(QObject):
             if not seen:
                 self._open_curtain()
             self._dress(seen.pop(0) if seen else hidden.pop(0))
-            if time.perf_counter() - began_s > _TURN_S:
+            if time.perf_counter() - began_s > TURN_S:
                 break
         if not seen:
             self._open_curtain()
@@ -94,3 +92,6 @@ class Wardrobe(QObject):
     def _dress(self, part: QWidget) -> None:
         self._worn[part] = self._sheet
         part.setStyleSheet(self._sheet)
+        layout = part.layout()
+        if layout is not None and not part.isVisible():
+            layout.activate()  # else all that is hidden would be laid out at once when it is shown

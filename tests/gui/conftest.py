@@ -99,10 +99,10 @@ class Opened:
         self.bot.waitUntil(lambda: bool(fits()), timeout=10_000)
 
     def settle(self) -> None:
-        """Let what is queued be delivered, and the window's parts be dressed."""
+        """Let what is queued be delivered, and what the window does in turns be done."""
         self.bot.wait(30)
-        if not self.window.wardrobe.settled:
-            self.bot.waitUntil(lambda: self.window.wardrobe.settled, timeout=20_000)
+        if not self.window.settled:
+            self.bot.waitUntil(lambda: self.window.settled, timeout=20_000)
             self.bot.wait(30)  # and laid out
 
     def close(self) -> None:

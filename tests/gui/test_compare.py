@@ -97,6 +97,7 @@ def page_of(opened: Opener, shop: Shop) -> tuple[Opened, ComparePage]:
     assert isinstance(page, ComparePage)
     page._workshop = Workshop(shop.pair, shop.play)
     one.settle()
+    one.until(lambda: page.sides[1].fields["tts.voice"].editor.combo.findText("Siwis") >= 0)
     return one, page
 
 

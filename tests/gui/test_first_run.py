@@ -57,6 +57,7 @@ def shown(opened: Opener, host: FakeHost | None = None) -> tuple[Opened, FirstRu
     one.window.show_page("first-run")
     page = one.window.page
     assert isinstance(page, FirstRunPage)
+    one.until(lambda: one.window.settled)
     return one, page
 
 

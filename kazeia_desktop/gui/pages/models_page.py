@@ -23,7 +23,7 @@ from kazeia_desktop.gui.theme import GRID, Tokens
 from kazeia_desktop.settings.schema import Settings
 
 _KINDS: Final[tuple[Kind, ...]] = ("llm", "stt", "voice", "vad")
-_ROWS_AT_ONCE: Final = 2
+_ROWS_AT_ONCE: Final = 1
 """Made between two turns of the event loop, which must not stand still."""
 
 

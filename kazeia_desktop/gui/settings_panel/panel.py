@@ -1,6 +1,5 @@
 """The settings, generated from the schema: every field of every section, searchable."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -22,6 +21,7 @@ from kazeia_desktop.gui.settings_panel.preset_bar import PresetBar
 from kazeia_desktop.gui.settings_panel.section_head import SectionHead
 from kazeia_desktop.gui.shortcuts import keys_text
 from kazeia_desktop.gui.theme import GRID, Tokens
+from kazeia_desktop.gui.turns import Turns
 from kazeia_desktop.gui.words import Words
 from kazeia_desktop.settings.keys import canonical
 from kazeia_desktop.settings.schema import SECTION_TITLES, Settings, Unfit, section_type
@@ -29,10 +29,8 @@ from kazeia_desktop.settings.store import with_value
 
 _VOICE: Final = "tts"
 _GROUND: Final = QPalette.ColorRole.AlternateBase  # the surface
-_FIELDS_AT_ONCE: Final = 3
-"""Fields made between two turns of the event loop, which must not stand still."""
 _SHOWN_AT_ONCE: Final = 12
-"""Fields that a search had hidden, likewise."""
+"""Fields that a search had hidden, between two turns of the event loop, which must not be away for long."""
 
 
 class SettingsPanel(QWidget):
@@ -61,7 +59,6 @@ class SettingsPanel(QWidget):
         self.measured.setWordWrap(True)
         self.measured.setTextFormat(Qt.TextFormat.PlainText)
         self.measured.hide()
-        self._to_make: list[Callable[[], None]] = []
         self._wanted_section = ""
         self.setObjectName("panel")
         self.setBackgroundRole(_GROUND)
@@ -107,9 +104,9 @@ class SettingsPanel(QWidget):
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.timeout.connect(self._show_some)
-        self._more = QTimer(self)
-        self._more.setInterval(0)
-        self._more.timeout.connect(self._make_some)
+        self._making, self._wording = Turns(self), Turns(self)
+        self._making.done.connect(self._made_all)
+        self._wording.done.connect(self._show_whole)
         self.dress(tokens)
         self.retranslate()
 
@@ -133,34 +130,37 @@ class SettingsPanel(QWidget):
 
     def prepare(self) -> None:
         """Make the fields, when the panel is opened for the first time; look up what can be chosen each time."""
-        if not self.fields and not self._to_make:
-            for section in SECTION_TITLES:
-                self._to_make.append(partial(self._make_heading, section))
-                for name in section_type(section).model_fields:
-                    self._to_make.append(partial(self._make_field, section, name))
-            self._scroll.setUpdatesEnabled(False)  # nobody wants to watch fields jump to their places
-            self._more.start()
-        else:
+        if self.complete:
             self._ask_for_choices()
+        elif self._making.settled:
+            for section in SECTION_TITLES:
+                self._making.add(partial(self._make_heading, section))
+                for name in section_type(section).model_fields:
+                    self._making.add(partial(self._make_field, section, name))
+            self._show_whole()
 
     @property
     def complete(self) -> bool:
         """Whether every field is there."""
-        return bool(self.fields) and not self._to_make
+        return bool(self.fields) and self._making.settled
 
-    def _make_some(self) -> None:
-        now, self._to_make = self._to_make[:_FIELDS_AT_ONCE], self._to_make[_FIELDS_AT_ONCE:]
-        for make in now:
-            make()
-        if not self._to_make:
-            self._more.stop()
-            self._column.activate()
-            self._scroll.setUpdatesEnabled(True)
-            self._show_resets()
-            self._tell_hints()
-            self._filter(self.search.text())
-            self._ask_for_choices()
-            self.show_section(self._wanted_section)
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being made or worded anew."""
+        return self._making.settled and self._wording.settled
+
+    def _made_all(self) -> None:
+        self._column.activate()
+        self._show_whole()
+        self._show_resets()
+        self._tell_hints()
+        self._filter(self.search.text())
+        self._ask_for_choices()
+        self.show_section(self._wanted_section)
+
+    def _show_whole(self) -> None:
+        """Nothing half made, nor half in another language."""
+        self._scroll.setUpdatesEnabled(self.settled)
 
     def _make_heading(self, section: str) -> None:
         heading = SectionHead(section, self._words, self._tokens, first=False)
@@ -295,7 +295,7 @@ class SettingsPanel(QWidget):
         """Scroll to a section; also when it is still being made."""
         self._wanted_section = section
         heading = self._headings.get(section)
-        if heading is not None and not self._to_make:
+        if heading is not None and self.complete:
             self._wanted_section = ""
             self.search.clear()
             self._show_some(len(self._to_show))
@@ -358,6 +358,8 @@ class SettingsPanel(QWidget):
         for heading in self._headings.values():
             heading.retranslate()
         self._tell_hints()
-        for field in self.fields.values():
-            field.retranslate()
         self._tell_measured()
+        if self.fields:
+            self._wording.clear()
+            self._wording.add(*(field.retranslate for field in self.fields.values()))
+            self._show_whole()
