@@ -45,10 +45,9 @@ class Turns(QObject):
 
     def _turn(self) -> None:
         began_s = time.perf_counter()
+        self._next.start()  # before the pieces: one that fails must not keep the others undone
         while self._pieces and time.perf_counter() - began_s < TURN_S:
             self._pieces.popleft()()
-        if self._pieces:
-            self._next.start()
-        else:
-            self._next.stop()  # a piece that was added by a piece had started it
+        if not self._pieces:
+            self._next.stop()
             self.done.emit()

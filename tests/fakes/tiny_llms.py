@@ -2,26 +2,21 @@
 
 import atexit
 import functools
-import importlib.util
 import shutil
 import tempfile
 from pathlib import Path
 from types import ModuleType
+
+from tests.tool_script import tool_script
 
 ARCHITECTURES = ("qwen3", "qwen35", "qwen3next", "lfm2", "mamba2")
 RECURRENT = ARCHITECTURES[1:]
 """Those that cannot go back without a checkpoint."""
 
 
-@functools.cache
 def tool() -> ModuleType:
     """The script as a module."""
-    script = Path(__file__).parents[2] / "tools" / "make_tiny_llms.py"
-    spec = importlib.util.spec_from_file_location("make_tiny_llms", script)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool_script("make_tiny_llms")
 
 
 @functools.cache

@@ -13,6 +13,14 @@ from tests.gui.conftest import LoopWatch, Opener
 pytestmark = pytest.mark.gui
 
 
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each time the page Compare was prepared, whether it was seen then."""
+    seen: list[bool] = []
+    monkeypatch.setattr(ComparePage, "prepare", lambda page: seen.append(page.isVisible()))
+    return seen
+
+
 def test_pieces_are_done_in_order_and_none_at_once(qtbot: QtBot) -> None:
     parent = QObject()
     turns, did, ended = Turns(parent), [], []
@@ -34,6 +42,14 @@ def test_the_loop_turns_between_slow_pieces(qtbot: QtBot) -> None:
     assert watch.longest_ms < 100, "two pieces a turn, not 240 ms"
 
 
+def test_a_piece_that_fails_keeps_no_other_undone(qtbot: QtBot) -> None:
+    parent = QObject()
+    turns, did = Turns(parent), []
+    with qtbot.captureExceptions() as failed, qtbot.waitSignal(turns.done):
+        turns.add(lambda: 1 // 0, lambda: did.append(1), lambda: 1 // 0)
+    assert did == [1] and len(failed) == 2
+
+
 def test_what_was_cleared_is_not_done(qtbot: QtBot) -> None:
     parent = QObject()
     turns, did = Turns(parent), []
@@ -46,10 +62,8 @@ def test_what_was_cleared_is_not_done(qtbot: QtBot) -> None:
 
 
 def test_a_page_that_is_left_before_it_is_whole_is_whole_when_it_is_shown_again(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
+    opened: Opener, prepared: list[bool]
 ) -> None:
-    prepared: list[bool] = []
-    monkeypatch.setattr(ComparePage, "prepare", lambda page: prepared.append(page.isVisible()))
     one = opened()
     one.window.show_page("compare")
     page = one.window.page
@@ -65,11 +79,7 @@ def test_a_page_that_is_left_before_it_is_whole_is_whole_when_it_is_shown_again(
     assert {part.styleSheet() for part in page.parts} == {one.window.header.styleSheet()}
 
 
-def test_a_page_that_is_left_and_shown_again_at_once_is_prepared_once(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared: list[bool] = []
-    monkeypatch.setattr(ComparePage, "prepare", lambda page: prepared.append(page.isVisible()))
+def test_a_page_that_is_left_and_shown_again_at_once_is_prepared_once(opened: Opener, prepared: list[bool]) -> None:
     one = opened()
     for _ in range(3):
         one.window.show_page("compare")

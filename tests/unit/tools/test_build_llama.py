@@ -1,6 +1,5 @@
 """Which llama.cpp is built, and when the one that was built before is taken."""
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -8,19 +7,16 @@ from types import ModuleType
 
 import pytest
 
+from tests.tool_script import ROOT, tool_script
+
 pytestmark = pytest.mark.unit
 
-TOOL = Path(__file__).parents[3] / "tools" / "build_llama.py"
 LAPTOP, SERVER = "sse4_2 avx2 fma", "sse4_2 avx2 fma avx512_vnni amx_tile amx_int8"
 
 
-@pytest.fixture(name="tool", scope="module")
-def _tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_llama", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tool() -> ModuleType:
+    return tool_script("build_llama")
 
 
 def test_the_version_is_the_pinned_one(tool: ModuleType, tmp_path: Path) -> None:
@@ -66,6 +62,6 @@ def test_the_llama_in_use_is_the_one_built_for_this_processor(tool: ModuleType) 
     if sys.platform != "linux":
         pytest.skip("make builds it on Linux")
     cpu = tool.instructions()
-    wanted = tool.pinned(TOOL.parents[1] / "constraints.txt")
+    wanted = tool.pinned(ROOT / "constraints.txt")
     folder = tool.wheel_folder(Path("/cache"), wanted, cpu, tool.options(cpu, os.environ))
     assert folder.name in tool.installed_from()

@@ -1,6 +1,5 @@
 """Instructions are counted exactly, by function, between the marks only."""
 
-import importlib.util
 import platform
 import shutil
 import subprocess
@@ -9,9 +8,10 @@ from types import ModuleType
 
 import pytest
 
+from tests.tool_script import tool_script
+
 pytestmark = pytest.mark.native
 
-ROOT = Path(__file__).parents[3]
 PROGRAM = """
 #include <stdlib.h>
 volatile int at = 0;
@@ -32,11 +32,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("instruction_counts", ROOT / "tools" / "instruction_counts.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool_script("instruction_counts")
 
 
 @pytest.mark.parametrize(

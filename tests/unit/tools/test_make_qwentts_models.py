@@ -1,6 +1,5 @@
 """The peer's files: the layout is what its loader asks for, and the values never end a sentence."""
 
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,19 +11,14 @@ import pytest
 from kazeia_desktop.formats.ggml_types import GgmlType
 from kazeia_desktop.formats.gguf import GgufFile
 from kazeia_desktop.formats.gguf_writer import TensorPlan
+from tests.tool_script import tool_script
 
 pytestmark = pytest.mark.unit
-
-SCRIPT = Path(__file__).parents[3] / "tools" / "make_qwentts_models.py"
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_qwentts_models", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool_script("make_qwentts_models")
 
 
 def test_the_layout_has_the_published_size(tool: ModuleType) -> None:
